@@ -22,7 +22,7 @@ Finding judge_files(const std::string& directory, const std::vector<std::string>
 // Returns whether other machines may use the path's file system.
 Finding judge_file_system(const std::string& path);
 
-// Errors as for LocalStore::open().
+// Examines the store. Errors as for LocalStore::open().
 Result<Examination> examine_local(const local::Place& place,
                                   const StoreOptions& options,
                                   const ExamineTerms& terms);

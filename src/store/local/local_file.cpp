@@ -51,8 +51,8 @@ std::string full_path(const FileAt& file) {
   return file.path + '/' + file.name;
 }
 
-// FNV-1a. A collision is only inconvenient: each file contains the name of its lock, and the store
-// compares it, so two names never share a lock.
+// Returns the FNV-1a hash of a name, for its file name. A collision is only inconvenient: each file
+// contains the name of its lock, and the store compares it, so two names never share a lock.
 std::string hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const char c : text) {
@@ -123,15 +123,15 @@ Result<UniqueFd> open_or_make(const FileAt& file, int flags) {
   return failed("open", full_path(file), ESTALE);
 }
 
-// Returns false if interrupted.
+// Sleeps. Returns false if the interrupt ended the sleep.
 bool slept(Duration time, const Interrupt* interrupt) {
   pollfd wait = polled(interrupt);
   const int n = ::poll(&wait, 1, static_cast<int>(std::max(to_ms(time), 1LL)));
   return n <= 0 || !ends_call(interrupt, wait);
 }
 
-// Tries flock(2) in steps of 1, 2, 4 ms. It is held for microseconds only; and a blocking call
-// could not be limited, or woken without a signal.
+// Takes the flock(2) of a file: tries it, and again after 1, 2, 4 … ms. Each process keeps it for
+// microseconds only; and a blocking call could not be limited, or woken without a signal.
 Result<void> flock_within(const FileAt& file,
                           const UniqueFd& fd,
                           Time limit,
@@ -194,7 +194,7 @@ Result<UniqueFd> open_directory(const Place& directory, bool made_if_missing) {
     if (number != EEXIST && (number != EROFS || ::access(path.c_str(), F_OK) != 0))
       return failed("make the lock directory", path, number);
   }
-  // Another user may have made it meanwhile.
+  // Another user may have made the directory since the first check.
   if (made_if_missing) {
     if (auto checked = check_place(path, /*is_file=*/false); !checked) return checked.error();
   }
@@ -257,7 +257,8 @@ Result<UniqueFd> replace_file(const FileAt& file, std::string_view content) {
                  "cannot write " + printable(full_path(file)) + ": the lock has too many holders"};
   }
   const FileAt aside{file.directory, file.path, file.name + ".new"};
-  // A process that was killed left it behind; the file lock shows that no process uses it.
+  // The file may be left from a process that was killed. We hold the file lock, so no process uses
+  // it now.
   ::unlinkat(aside.directory, aside.name.c_str(), 0);
   const UniqueFd fd(::openat(aside.directory,
                              aside.name.c_str(),

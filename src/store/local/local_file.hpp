@@ -21,13 +21,14 @@
 
 namespace dlock::local {
 
-// Returns what an errno from such a file means.
+// Returns the error code for the errno of a failed call on such a file.
 Errc meaning_of(int number);
 
 // Returns a lock's file name, without ".lock" or ".json".
 std::string file_stem(std::string_view name);
 
-// Returns the lock's name; nullopt: the stem was cut, so the name is only in the file.
+// Returns the name of the lock from its file name. nullopt: the name was too long for a file name,
+// which has only its beginning; the whole name is in the file.
 std::optional<std::string> name_from_stem(std::string_view stem);
 
 // Opens the directory, after checking which users, and whether another kernel, may change it
@@ -35,10 +36,10 @@ std::optional<std::string> name_from_stem(std::string_view stem);
 // opens the directory anew, to notice if it was replaced.
 Result<UniqueFd> open_directory(const Place& directory, bool made_if_missing);
 
-// A file in the directory, and the path for messages.
+// A file in an open directory.
 struct FileAt {
   int directory = -1;
-  std::string path;  // path of the directory
+  std::string path;  // path of the directory, for messages
   std::string name;
 };
 
@@ -64,7 +65,7 @@ class FileLock {
 // interrupt.
 Result<FileLock> lock_file(const FileAt& file, Time limit, const Interrupt* interrupt);
 
-// Returns nullopt if there is no such file.
+// Returns the content of the file; nullopt: there is no such file.
 Result<std::optional<std::string>> read_file(const FileAt& file);
 
 // Writes a new file aside and renames it over the old one. The caller holds the lock of this file,

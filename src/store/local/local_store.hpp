@@ -39,8 +39,8 @@ namespace dlock {
 class LocalStore final : public TableStore {
  public:
   static Result<local::Place> place_of(const StoreOptions& options);
-  // Makes the directory if only its last component is missing. While the interrupt is raised, calls
-  // that would have to wait return Errc::cancelled.
+  // Opens the store; makes the directory if only its last component is missing. A call of the store
+  // that waits for a file lock returns Errc::cancelled when options.interrupt ends it.
   static Result<std::unique_ptr<LockStore>> open(const local::Place& place,
                                                  const StoreOptions& options);
 

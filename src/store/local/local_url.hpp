@@ -14,8 +14,9 @@ struct Place {
   bool unshared = false;  // ?shared=no: no other machine uses this file system, says the user
 };
 
-// `scheme`: with "://". `noun` ("directory") and `example` (a URL) are for error texts. Errors are
-// Errc::bad_usage and do not quote the URL, which may contain a password.
+// Reads the path from a URL. `scheme`: with "://". `noun` ("directory") and `example` (a URL) are
+// for error texts. Errors are Errc::bad_usage and do not quote the URL, which may contain a
+// password.
 Result<Place> parse_url(std::string_view url,
                         std::string_view scheme,
                         std::string_view noun,

@@ -21,7 +21,8 @@ bool is_shared(const struct stat& directory);
 // may not be used, opening it will fail.
 void share_new_file(int file, const struct stat& directory);
 
-// If the error is a missing right, adds advice on how several users can share `directory`.
+// Returns the error. If it is a missing right, adds advice on how several users can share
+// `directory`.
 Error with_advice(Error error, const std::string& directory);
 
 // Returns a text like "mode 0700 and belongs to user 0".

@@ -21,7 +21,8 @@ namespace {
 
 constexpr int k_most_links = 40;  // as in the kernel
 
-// In a user namespace, all host users that are not mapped look like one user.
+// Returns whether this user namespace does not map the user. All host users that it does not map
+// look like one user in it.
 bool is_unmapped(::uid_t user) {
   std::istringstream map(read_process_file("self/uid_map").value_or("0 0 4294967295"));
   unsigned long long inside = 0;
@@ -36,7 +37,8 @@ bool is_root_or_us(::uid_t user) {
   return user == 0 || user == ::geteuid();
 }
 
-// The host's root may be unmapped. But in a directory like /tmp an unmapped owner may be any user.
+// Returns whether the owner of the step is root, or us, or unmapped. An unmapped owner may be the
+// host's root; but in a directory like /tmp it may be any user, and is not trusted.
 bool has_trusted_owner(const Step& step) {
   const ::uid_t user = step.status.st_uid;
   return is_root_or_us(user) || (!step.after_open_one && is_unmapped(user));
@@ -50,7 +52,7 @@ bool is_open(const struct stat& directory) {
   return (directory.st_mode & S_IWOTH) != 0;
 }
 
-// Puts the components of a path before the remaining ones.
+// Puts the components of `path` in front of those that are left to walk.
 void put_before(std::deque<std::string>& left, const std::string& path) {
   std::deque<std::string> names;
   for (const auto& name : std::filesystem::path(path).relative_path())
@@ -65,7 +67,7 @@ std::optional<std::string> target_of(const std::string& link) {
   return std::string(space.data(), static_cast<std::size_t>(size));
 }
 
-// Walks from "/", component by component.
+// Walks along a path from "/", component by component, and follows its links.
 class Walk {
  public:
   explicit Walk(const std::string& path) { put_before(left_, path); }
@@ -76,7 +78,8 @@ class Walk {
   }
 
  private:
-  // Returns false if a component is missing, may not be entered, or is no directory.
+  // Walks to the end. Returns false if a component is missing, may not be entered, or is no
+  // directory.
   bool go() {
     for (int links = 0; !left_.empty();) {
       const std::string name = left_.front();
