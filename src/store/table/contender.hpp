@@ -35,9 +35,9 @@ struct Epoch {
 
   static Epoch read(std::string_view text, std::int64_t version);
   std::string text() const { return std::to_string(value); }
-  // Returns the epoch for a grant whose write has this number or a later one. It is raised if the
-  // token would be more than k_late behind the clock, or not larger than `known`. Tokens stay below
-  // 2^53 for numbers up to k_numbers.
+  // Returns the epoch for a grant whose write has this number or a later one. It is larger than
+  // `value` if otherwise the token would be more than k_late behind the clock, or not larger than
+  // `known`. Tokens stay below 2^53 for numbers up to k_numbers.
   std::int64_t for_grant(std::int64_t number, std::int64_t wall_us, FencingToken known) const;
 
   static constexpr std::chrono::microseconds k_late = std::chrono::seconds(1);
@@ -72,21 +72,22 @@ std::optional<Holder> parse_lease(std::string_view json,
 std::optional<lease_table::Place> parse_waiter(std::string_view json,
                                                std::int64_t arrival,
                                                lease_table::StoreTime now);
-// How long an existing waiter counts as alive. A try makes it count as alive a little longer, which
-// shows that there was a try.
+// How long a waiter that exists counts as alive when it is read. A new try makes it count as alive
+// a little longer: that difference shows that there was a try.
 constexpr Duration k_seen_alive = lease_table::k_line_life - Duration(1);
 
 // Returns the index of the waiter that became the holder of this lease.
 std::optional<std::size_t> waiter_of(const lease_table::Lease& lease,
                                      const std::map<std::string, std::size_t>& waiters);
 
-// Returns the error of a step whose time ran out after it found `changes` times that the locks had
-// changed while it read or wrote them: the server did answer. Other errors stay as they are.
+// Adds to the error `why` of a step, if it is timed_out, that the locks changed `changes` times
+// while the step read or wrote them, so that it does not look as if the server was silent. Returns
+// any other error, or any error with 0 changes, as it is.
 Error outpaced(const std::string& where,
                int changes,
                Error why = {Errc::timed_out, "no time left"});
 
-// Returns the states of the rows, which a step may change.
+// Returns copies of the states in the rows, for a step that changes them.
 template <class Row>
 std::vector<lease_table::StoredLock> states_of(const std::vector<Row>& rows) {
   std::vector<lease_table::StoredLock> states;
@@ -96,8 +97,8 @@ std::vector<lease_table::StoredLock> states_of(const std::vector<Row>& rows) {
   return states;
 }
 
-// The note of a lock outlives all its entries: its last success and the released holds of
-// `acquire`.
+// Returns whether there is something to write into the note of the lock. The note outlives all
+// entries of the lock: it has the last success and the released holds of `acquire`.
 bool has_note(const lease_table::StoredLock& state);
 std::string note_json(const lease_table::StoredLock& state);
 void take_note(std::string_view json, lease_table::StoredLock& state);

@@ -33,9 +33,9 @@ bool lost_above(const StoredLock& state, const Claim& claim, const LockName& nam
   });
 }
 
-// Returns the plan if an earlier attempt of this claim was granted to this owner: the claim's own
-// or an ancestor's. A hold that was revoked since is not granted again, and is lost for a claim
-// that relies on it.
+// Returns a plan if an earlier attempt of this claim was granted to this owner, which is the
+// claim's own or an ancestor's: the plan is to return that hold. A hold that was revoked since is
+// not granted again, and is lost for a claim that relies on it.
 std::optional<Plan> again(const StoredLock& state,
                           const Claim& claim,
                           const LockName& name,
@@ -59,8 +59,9 @@ std::optional<Mode> joined_mode(Mode above, std::uint32_t slots, const Claim& cl
   return std::nullopt;
 }
 
-// Plans to join the nearest ancestor whose hold still exists. The owner alone is not enough: an
-// ancestor that has released no longer protects its late descendants.
+// Returns the plan to join the nearest ancestor whose hold still exists; nullopt: no ancestor has
+// one. The owner alone is not enough: an ancestor that has released no longer protects its late
+// descendants.
 std::optional<Plan> join(const StoredLock& state, const Claim& claim) {
   for (auto hold = claim.ancestors.rbegin(); hold != claim.ancestors.rend(); ++hold) {
     const Found above = find_hold(state, hold->owner, hold->serial);
@@ -91,7 +92,7 @@ FencingToken least_token(const Claim& claim, const Moment& moment) {
   return static_cast<FencingToken>((close ? proposed : clock).count());
 }
 
-// Plans the first hold of a new lease.
+// Returns the plan for the first hold of a new lease.
 Plan begin(StoredLock& state, const Claim& claim, const Moment& moment) {
   state.token = moment.numbers_writes ? 0 : std::max(state.token + 1, least_token(claim, moment));
   Plan plan{Plan::Kind::fresh, claim.owner, state.token, claim.mode};

@@ -22,14 +22,16 @@
 
 namespace dlock::lease_table {
 
-// A refused claim that queues enters the lines of its names (waiting_line.hpp).
+// Grants the claim, or returns why not. A refused claim that queues enters the lines of its names
+// (waiting_line.hpp).
 Result<AcquireReply> acquire(const States& states,
                              const Claim& claim,
                              const Moment& moment,
                              Queueing queueing = Queueing::no);
 void leave(const States& states, const Claim& claim, const Moment& moment);
 RenewReply renew(const States& states, const Holds& holds, const Moment& moment);
-// Returns false, and changes nothing, if a hold is not recorded.
+// Records the holds with their tokens, as LockStore::raise(). Returns false, and changes nothing,
+// if a hold is not recorded.
 bool raise(const States& states, const Holds& holds, const Moment& moment);
 RenewReply check(const States& states, const Holds& holds, const Moment& moment);
 ReleaseVerdict release(const States& states,
@@ -47,7 +49,8 @@ std::vector<LockName> names_of(const Watched& watched);
 // Returns what a watcher finds. The states are copies, which look() may change.
 Sight look(const Watched& watched, const States& states, const Moment& moment);
 
-// Matches a glob of list(): * ? [..] and backslash, as in fnmatch(3); "/" and "." are not special.
+// Returns whether the name matches a glob of list(): * ? [..] and backslash, as in fnmatch(3); "/"
+// and "." are not special.
 bool glob_matches(std::string_view glob, std::string_view name);
 
 }  // namespace dlock::lease_table

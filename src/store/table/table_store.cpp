@@ -36,7 +36,8 @@ std::optional<Error> TableStore::too_new(const std::vector<LockName>& names,
   return std::nullopt;
 }
 
-// Makes a change. If it begins a waiter's turn, the waiter is woken, whatever else the change does.
+// Carries out `what` in one step. If a waiter's turn begins in it, also wakes the first two
+// waiters, whatever else the step does.
 Result<void> TableStore::change(const std::vector<LockName>& names,
                                 const Occasion& occasion,
                                 Time limit,
@@ -150,10 +151,12 @@ Result<ReleaseVerdict> TableStore::release(const Holds& holds,
   auto done =
       change(names_of(holds), occasion, limit, [&](const States& states, const Moment& moment) {
         verdict = lease_table::release(states, holds, options, moment);
-        // With several names, some may have been ours.
+        // With several names, "not held" may mean that only some of them were ours, and are
+        // released now.
         const bool any = verdict != ReleaseVerdict::not_held || states.size() > 1;
         Step step{.writes = any, .tells = any};
-        // `renew --while` of another process may be keeping the hold.
+        // A `renew --while` may be renewing the hold in another process, which must notice the
+        // release.
         for (const Hold& hold : holds)
           if (any && is_of_acquire(hold.serial))
             step.wakes.push_back(hold_id(hold.owner, hold.serial));
@@ -226,8 +229,8 @@ Result<Watching> TableStore::watch_for(Watched what,
   return Watching{};
 }
 
-// Looks at the watched rows, because a message about a name may be meant for another name or
-// waiter. If a row cannot be read, it counts as changed.
+// Looks at the watched rows and returns what is new for us: a message about a name may be meant for
+// another name or waiter. If a row cannot be read, it counts as changed.
 HandOff TableStore::look(Time limit) {
   lease_table::Sight sight{.what = HandOff::changed};
   look_at_.reset();

@@ -67,17 +67,17 @@ class TableStore : public LockStore {
     bool frees = false;
   };
 
-  // One atomic step: reads the rows of `names`, calls `change` (again, if the step must be
-  // repeated) and writes all rows or none; nothing else changes the rows in between. A missing row
-  // is a StoredLock{}. The moment is read when the rows are secured, but its `sent_at` before the
-  // first byte of the request is sent. Errors as for LockStore.
+  // Carries out one atomic step: reads the rows of `names`, calls `change` (again, if the step must
+  // be repeated) and writes all rows or none; nothing else changes the rows in between. A missing
+  // row is a StoredLock{}. The moment is read when the rows are secured, but its `sent_at` before
+  // the first byte of the request is sent. Errors as for LockStore.
   virtual Result<void> transact(const std::vector<LockName>& names,
                                 const Occasion& occasion,
                                 Time limit,
                                 const Change& change) = 0;
 
-  // Reads each row as it was at one moment, which may differ from row to row. Needs no right to
-  // write.
+  // Reads the rows and passes them to `look`. Each row is as it was at one moment, but different
+  // rows may be from different moments. Needs no right to write.
   virtual Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) = 0;
 
   // Starts to watch: once this has returned, await_change misses no step that tells the watchers of
@@ -98,8 +98,9 @@ class TableStore : public LockStore {
   // Returns why the table cannot record this claim; called within a step.
   virtual std::optional<Error> refuses(const Claim& /*claim*/) const { return std::nullopt; }
 
-  // Returns how often a watcher must look because nothing wakes it; nullopt: it is woken.
   enum class Watcher { holder, waiter, bystander };  // a bystander is in no line
+  // Returns how often a watcher must look because nothing wakes it; nullopt: it is woken. `place`:
+  // its place in line, from 1; 0: not in line.
   virtual std::optional<Duration> looks_every(Watcher /*who*/, std::uint64_t /*place*/) const {
     return std::nullopt;
   }

@@ -58,8 +58,8 @@ Queued queue_up(const States& states, const RefusedClaim& refused, const Moment&
 // Returns all that matters to a claim in these states: while this stays equal, there is no news.
 std::string signature_of(const States& states, const Claim& claim);
 
-// Returns what the claim, which is in at least one of these lines, finds there, and when to look
-// again.
+// Returns what the claim finds in the lines of its names, and when to look again. The claim must be
+// in at least one of these lines.
 Sight look_from_line(const States& states, const Claim& claim, const Moment& moment);
 
 }  // namespace dlock::lease_table
