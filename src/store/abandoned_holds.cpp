@@ -12,8 +12,9 @@ namespace dlock {
 
 namespace {
 
-// Returns whether the run that took the hold and all its processes are dead. The record was read
-// before the processes, so a living run is found: dlock by its pid, the command by its environment.
+// Returns true if the run that took the hold is dead, and all its processes are dead, too. The
+// caller has read the record before this function lists the processes, so a living run is in the
+// list: dlock by its pid, its command by its environment.
 bool is_abandoned(const HoldRecord& record, const HoldSerial& serial) {
   const std::string here = pid_space();
   if (here.empty() || record.who.machine != here) return false;
@@ -27,7 +28,8 @@ bool is_abandoned(const HoldRecord& record, const HoldSerial& serial) {
   });
 }
 
-// Returns whether the owner has no hold left on this name, except kept ones.
+// Releases the abandoned holds of the owner of `hold` on its name. Returns whether the owner has no
+// hold left on this name, except kept ones.
 bool release_abandoned(LockStore& store,
                        const Hold& hold,
                        const ReleaseOptions& options,
@@ -55,7 +57,8 @@ Result<ReleaseVerdict> release_with_abandoned(LockStore& store,
                                               const Holds& holds,
                                               const ReleaseOptions& options,
                                               Time limit) {
-  // Dead readers below a writer are released first, because only the writer's hold should be kept.
+  // Nested runs that hold the lock as readers and are dead are released before their writer: only
+  // the last hold of an owner is kept, and that should be the writer's.
   for (const Hold& hold : holds) {
     if (hold.mode == Mode::exclusive && !hold.nested && options.keep > Duration{})
       release_abandoned(store, hold, {}, limit);

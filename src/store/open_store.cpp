@@ -42,7 +42,8 @@ namespace {
 using Opened = Result<std::unique_ptr<LockStore>>;
 using Statements = Result<std::vector<std::string>>;
 
-// What can be done with the URL of a store.
+// The functions of one kind of store that take its URL: open() opens the store, examine() is for
+// `dlock doctor`, and tables() returns the statements that create its tables.
 struct Uses {
   Opened (*open)(const StoreOptions&);
   Result<Examination> (*examine)(const StoreOptions&, const ExamineTerms&);
@@ -68,7 +69,7 @@ template <auto parse, auto open, auto examine, auto tables>
 constexpr Uses k_sql_uses{
     &with_parsed<parse, open>, &with_parsed<parse, examine>, &with_parsed<parse, tables>};
 
-// For a store that is not part of this build.
+// Returns the error for the URL of a store that is not part of this build.
 [[maybe_unused]] Error not_built(const StoreOptions& options) {
   return {Errc::bad_config,
           "this dlock was built without " + options.url.substr(0, options.url.find("://")) + "://"};
@@ -80,7 +81,8 @@ constexpr Uses k_sql_uses{
     },
     [](const StoreOptions& options) -> Statements { return not_built(options); }};
 
-// Adds the peer lock that `?with=` in the URL names; null: there is no such option.
+// Returns a store that takes the peer lock in addition to a row of `rows` (`?with=` in the URL), or
+// `rows` itself if `peer` is null.
 [[maybe_unused]] std::unique_ptr<LockStore> with_peer(std::unique_ptr<LockStore> rows,
                                                       std::unique_ptr<PeerLock> peer) {
   if (peer == nullptr) return rows;
@@ -117,7 +119,7 @@ std::unique_ptr<LockStore> open_mysql(const MyAddress& address, const StoreOptio
 
 std::vector<std::string> mysql_tables(const MyAddress& address, const StoreOptions& /*options*/) {
   auto all = MysqlStore::tables(address.table);
-  // A row of the line is deleted and inserted again, so no right to update is needed.
+  // dlock changes a row of the line by deleting and inserting it, so it needs no right to update.
   for (const std::string& grant : sql::grants(
            address.table, "select, insert, delete", '\'' + printable(address.user) + "'@'HOST'"))
     all.push_back("-- " + grant);
@@ -199,7 +201,7 @@ Result<const Store*> store_of(std::string_view url) {
   return bad("there is no store with this scheme; write " + store_forms());
 }
 
-// Completes every examination: adds the findings about this machine, and makes texts from servers
+// Completes an examination: adds the findings about this machine, and makes texts from servers
 // printable.
 void finish(Examination& all) {
   for (Finding& finding : judge_machine(look_at_machine()))

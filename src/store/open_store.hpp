@@ -22,8 +22,8 @@ const std::string& store_forms();
 // store.
 bool takes_tls_settings(std::string_view url);
 
-// Errc::bad_usage: the URL names no store. The text says why but quotes no part of the URL, because
-// in a malformed URL the password may be anywhere.
+// Opens the store of the URL. Errc::bad_usage: the URL names no store. The text says why but quotes
+// no part of the URL, because in a malformed URL the password may be anywhere.
 Result<std::unique_ptr<LockStore>> open_store(const StoreOptions& options);
 
 // Opens a quorum of several independent Redis servers, each with its options (store/quorum). Errors
@@ -34,8 +34,8 @@ Result<std::unique_ptr<LockStore>> open_quorum(const std::vector<StoreOptions>& 
                                                Duration delay,
                                                const Interrupt* interrupt);
 
-// `dlock doctor`: looks for what could break the promises of the store; changes nothing but a lock
-// of its own. The error says why nothing could be looked at, or is that of open_store().
+// For `dlock doctor`: looks for what could break the promises of the store; changes nothing but a
+// lock of its own. The error says why nothing could be examined, or is an error of open_store().
 Result<Examination> examine_store(const StoreOptions& options, const ExamineTerms& terms);
 
 // Examines all servers of a quorum at the same time, and then the quorum as a whole. `where`: the

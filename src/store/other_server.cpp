@@ -27,7 +27,8 @@ constexpr Kind k_resp{"redis", "speaks as Redis does"};
 constexpr Kind k_ssh{"", "is an SSH server"};
 constexpr Kind k_zookeeper{"zookeeper", "is ZooKeeper"};
 
-// The first words of servers that speak first, or that say they have not understood us.
+// How the first bytes from a server begin, by its kind: its greeting, its answer to one of
+// k_questions, or its complaint about one.
 constexpr std::pair<std::string_view, Kind> k_words[] = {
     {"HTTP/", k_http},
     {"SSH-", k_ssh},
@@ -40,8 +41,8 @@ constexpr std::pair<std::string_view, Kind> k_words[] = {
     {"E\0\0\0"sv, k_postgres},
 };
 
-// Returns whether a MySQL server greets: its packet has a length of three bytes and the number 0,
-// then the protocol's version, or an error if the server refuses this host.
+// Returns whether the bytes are the greeting of a MySQL server: a packet with a length of three
+// bytes and the number 0, then the protocol's version, or an error if the server refuses this host.
 bool greets_as_mysql(std::string_view bytes) {
   return bytes.size() > 4 && bytes[3] == '\0' && (bytes[4] == '\x0a' || bytes[4] == '\xff');
 }

@@ -13,12 +13,13 @@
 
 namespace dlock {
 
-// Judges by the server's first bytes. `ours`: the scheme of the expected server without TLS, as
-// "redis".
+// Returns the guess from the first bytes that the server sent. `ours`: the scheme of the expected
+// server without TLS, as "redis".
 std::string other_server(std::string_view first_bytes, std::string_view ours);
 
-// For a server that closed the connection silently, or whose answer is not understood: connects a
-// few more times, for at most half a second, to see its first bytes or if it speaks TLS.
+// Returns the guess about a server that closed the connection silently, or whose answer is not
+// understood. Connects a few more times, for at most half a second, to read its first bytes or to
+// see whether it speaks TLS.
 std::string other_server(const Endpoint& endpoint,
                          std::string_view ours,
                          Time limit,
@@ -29,7 +30,8 @@ std::string other_server(const Endpoint& endpoint,
 // only done from the second time on.
 class HangUps {
  public:
-  // Counts one more. Returns the result of other_server(), or nothing the first time.
+  // Counts one more such connection. Returns the guess of other_server(), or an empty text the
+  // first time.
   std::string one_more(const Endpoint& endpoint,
                        std::string_view ours,
                        Time limit,

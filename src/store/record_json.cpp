@@ -17,9 +17,9 @@ namespace dlock {
 
 namespace {
 
-// A JSON object whose members keep the order of the text, in which releases are remembered. The
-// library compares each new member with all before it, which takes ten seconds for 100,000 members.
-// Here members are not compared: of two members with one name, the first counts.
+// A JSON object whose members keep their order in the text: released holds are remembered in that
+// order. The library compares each new member with all before it, which takes ten seconds for
+// 100,000 members. Here members are not compared: of two members with one name, the first counts.
 template <class Name, class Value, class Less, class Allocator>
 struct Members : nlohmann::ordered_map<Name, Value, Less, Allocator> {
   using nlohmann::ordered_map<Name, Value, Less, Allocator>::ordered_map;
@@ -31,12 +31,12 @@ struct Members : nlohmann::ordered_map<Name, Value, Less, Allocator> {
 };
 using Json = nlohmann::basic_json<Members>;
 
-// Writes ASCII only, which every character set of a database can store.
+// Returns the JSON in ASCII only, which every character set of a database can store.
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
 
-// Returns null if the text is too large.
+// Parses the text. Returns null if it is too large, and a value that is no object if it is no JSON.
 Json parse(std::string_view text, std::size_t most = limits::k_record_bytes) {
   if (!is_within_bounds(text, most)) return {};
   return Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
@@ -50,7 +50,7 @@ std::optional<std::uint64_t> whole_number(const Json& object, const char* key, s
   if (at->is_number_unsigned()) {
     number = at->get<std::uint64_t>();
   } else if (at->is_number_float()) {
-    constexpr double k_exact = 9007199254740992.0;  // 2^53: beyond, a double is a guess
+    constexpr double k_exact = 9007199254740992.0;  // 2^53: a larger double is not exact
     const double value = at->get<double>();
     if (value >= 0 && value <= k_exact) number = static_cast<std::uint64_t>(value);
   }
@@ -74,12 +74,12 @@ constexpr auto k_most_signed = static_cast<std::uint64_t>(std::numeric_limits<st
 constexpr std::uint64_t k_latest_ms = lease_table::k_latest_ms;
 constexpr std::uint64_t k_latest_ns = k_latest_ms * 1'000'000;
 
-// Returns 0 if there is no such number, or no possible one.
+// Returns the time at `key`; 0 if there is no number, or one that is no possible time.
 std::int64_t wall_ms_at(const Json& object, const char* key) {
   return static_cast<std::int64_t>(whole_number(object, key, k_latest_ms).value_or(0));
 }
 
-// A record without a mode is plain; nullopt: the mode is unknown.
+// Returns the mode of a record: plain if the record has no mode. nullopt: the mode is unknown.
 std::optional<Mode> mode_at(const Json& object) {
   if (!object.contains("mode")) return Mode::plain;
   return parse_stored_mode(text_at(object, "mode").value_or(""));
@@ -145,8 +145,8 @@ Json object_from(const lease_table::Lease& lease) {
   return object;
 }
 
-// Checks the fields that matter in modes with several holders: a wrong guess could admit one too
-// many.
+// Returns whether the record's mode, slot and "kept" are valid. They matter in modes with several
+// holders, where a wrong guess could admit one holder too many.
 bool is_sound(const HoldRecord& record, const Json& object, std::uint32_t slots) {
   const bool kept_is_sound = !object.contains("kept") || object["kept"].is_boolean();
   const bool slot_is_sound = record.mode != Mode::slots || (record.slot && *record.slot < slots);
@@ -182,7 +182,8 @@ Json leases_of_old_state(const Json& object) {
   return owner->empty() ? Json::object() : Json{{*owner, object}};
 }
 
-// A damaged note counts as no note: then a claim that relies on the hold is refused.
+// Returns the notes about released holds. A damaged note counts as no note: then a claim that
+// relies on the hold is refused.
 std::vector<lease_table::ReleasedHold> released_from(const Json& object) {
   std::vector<lease_table::ReleasedHold> all;
   const auto at = object.find("released");

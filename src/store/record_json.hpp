@@ -21,13 +21,13 @@
 
 namespace dlock {
 
-// The word for a mode in records, keys and script arguments: "exclusive" for Mode::plain and
-// "write" for Mode::exclusive. All versions of dlock use these words, so they cannot be those for
-// users (mode_word).
+// Returns the word for a mode in records, keys and script arguments: "exclusive" for Mode::plain
+// and "write" for Mode::exclusive. All versions of dlock use these words, so they cannot be those
+// for users (mode_word).
 std::string_view stored_mode(Mode mode);
 std::optional<Mode> parse_stored_mode(std::string_view word);
 
-// {"host":…,"pid":…,"user":…,"command":…,"reason":…,"ttl_ms":…}
+// Returns {"host":…,"pid":…,"user":…,"command":…,"reason":…,"ttl_ms":…}.
 std::string holder_json(const HolderInfo& who, Duration ttl);
 
 // Reads {"token":…,"since_ms":…,"mode":"shared","slot":…,"kept":true, and then the fields of
@@ -43,10 +43,10 @@ std::uint64_t layout_of(std::string_view json);
 // Returns Errc::bad_config. `lock`: as in "lock "a" in sqlite:///file".
 Error of_newer_dlock(const std::string& lock, std::uint64_t layout);
 
-// Reads a waiter in the line; since_ms is not in the text.
+// Reads a waiter in the line. Its since_ms stays 0, because the text does not have it.
 std::optional<Waiter> parse_waiter(std::string_view json);
-// Returns {"mode":"slots","slots":…, and then the fields of holder_json except the ttl}; mode and
-// slot as above.
+// Returns {"mode":"slots","slots":…, and then the fields of holder_json except the ttl}. A waiter
+// for a plain lock has no mode; only a waiter for slots has their number.
 std::string waiter_json(const Waiter& waiter);
 
 // Returns {"waiter":"<owner>#<serial>","since_ms":…, and then the fields of waiter_json}. The
@@ -72,9 +72,9 @@ std::string state_file_json(const StateFile& lease);
 // (limits::k_answer_bytes and k_elements).
 Result<std::string> state_to_write(const StateFile& lease);
 
-// Stricter than for a record: a missing or wrong field gives nullopt, because a guess about who
-// holds a lock could admit a second holder. If the layout is a later one, only the name, the boot
-// id and the layout are read.
+// Reads a state file, more strictly than a record: a missing or wrong field gives nullopt, because
+// a guess about who holds a lock could admit a second holder. If the layout is a later one, only
+// the name, the boot id and the layout are read.
 std::optional<StateFile> parse_state_file(std::string_view json);
 
 }  // namespace dlock

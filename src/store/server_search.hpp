@@ -48,18 +48,20 @@ class FailedServers {
   Errc code_ = Errc::unavailable;
 };
 
-// Returns `why`, but Errc::unavailable, after which the caller tries again, in place of
-// Errc::bad_config if a server has answered before: a file of certificates may be missing for a
-// moment while it is replaced.
+// Returns `why`. If a server has answered before, Errc::bad_config in it becomes Errc::unavailable,
+// after which the caller tries again: a file of certificates may be missing for a moment while it
+// is replaced.
 Error while_files_are_replaced(Error why, bool has_answered);
 
 Error stopped_waiting(const std::string& where);
-// Returns the error if no request was sent. `failed`: as of FailedServers::before().
+// Returns the error of a call that could not send its request. `failed`: the text of
+// FailedServers::before().
 Error cannot_reach(const std::string& where, const Error& why, const std::string& failed = {});
-// Returns the error if a request may have been sent. `started`, `limit`: of the call.
+// Returns the error of a call whose request may have been sent. `started`: when the call began.
+// `limit`: the limit of the call.
 Error lost_connection(const std::string& where, const Error& why, Time started, Time limit);
 
-// Returns the text of a server in printable form, at most 200 bytes.
+// Returns what a server wrote, in printable form, at most 200 bytes.
 std::string words_of_server(std::string_view text);
 // Returns "WHERE says: TEXT (HINT)"; an empty hint is left out.
 std::string server_says(const std::string& where, std::string_view text, std::string_view hint);

@@ -15,11 +15,11 @@ struct StoreOptions {
   std::string url;     // the URL without its TLS settings
   std::string prefix;  // put before every name, if the store shares its keys with other programs
   Secret password;     // the password, if the URL has none
-  Secret sentinel_password = {};  // password for the sentinels, which never get the other one
+  Secret sentinel_password = {};  // for the sentinels, which never get `password`
   TlsSettings tls = {};           // for a URL with TLS
   // How many replicas must have a grant or a renewal; nullopt: the store's default.
   std::optional<int> replicas = {};
-  bool votes = false;                    // it is a member of a quorum: Claim::least_uptime counts
+  bool votes = false;  // the store is a member of a quorum: Claim::least_uptime counts
   const Interrupt* interrupt = nullptr;  // null: no call is interrupted
 };
 

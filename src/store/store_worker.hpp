@@ -23,12 +23,14 @@ namespace dlock {
 // it may remember things (the granted holds).
 using StoreCalls = std::function<StoreAnswer(LockStore&, const action::Ask&)>;
 
-// Returns the calls for a claim and its holds; `inspect` looks at the claim's names.
+// Returns the function that calls the store for this claim and its holds; for `inspect` it looks at
+// the claim's names.
 StoreCalls calls_for(Claim claim);
 
 class StoreWorker {
  public:
-  // `interrupt`: the interrupt with which the store was opened; only we use it as long as we exist.
+  // `interrupt`: the interrupt with which the store was opened. Nothing else may use it while the
+  // worker exists.
   StoreWorker(std::unique_ptr<LockStore> store, StoreCalls calls, InterruptSlot& interrupt)
       : store_(std::move(store)),
         calls_(std::move(calls)),
@@ -43,10 +45,10 @@ class StoreWorker {
   void ask(const action::Ask& what);
   // Ends the running or waiting ask soon; it still gets an answer.
   void cancel();
-  // errno if it cannot work, otherwise 0.
+  // Returns the errno if the worker could not be set up, otherwise 0.
   int error() const { return cancel_.error() != 0 ? cancel_.error() : answered_.error(); }
 
-  // StoreTraits::may_hang of the store.
+  // Returns StoreTraits::may_hang of the store.
   bool may_hang() const { return may_hang_; }
 
   // --- without the thread --------------------------------------------------------------------
