@@ -17,8 +17,9 @@ constexpr Duration k_release_limit = 1s;  // to release the row after the peer l
 
 }  // namespace
 
-// A name has one peer lock, which knows no readers and no slots. The peer lock ends with this
-// process, so `acquire` could keep only the row.
+// Returns the traits of the store of the rows, except those that a peer lock cannot have: a name
+// has one peer lock, without readers and slots. It ends with this process, so `acquire` could keep
+// only the row.
 StoreTraits BesideStore::traits() const {
   StoreTraits traits = rows_->traits();
   traits.shared = false;
@@ -92,8 +93,8 @@ Result<void> BesideStore::ask_peer(Time limit) {
   return kept;
 }
 
-// Returns the answer to a renewal or check if the peer lock is the reason; nullopt: the row's
-// answer counts.
+// Returns the answer to a renewal or check if the peer lock is lost, or cannot be checked; nullopt:
+// the row's answer counts.
 std::optional<Result<RenewReply>> BesideStore::trouble_of_peer(Time limit) {
   if (!taken_for_) return {};
   const auto kept = ask_peer(limit);

@@ -31,7 +31,8 @@ struct Dialect {
   // Returns the time in a value of select_time() or `clock`, in µs since 1970. nullopt: the value
   // is no time.
   std::optional<std::int64_t> (*us_in)(const Value& value);
-  // An expression: the type of lock_until if this type cannot keep such times, else an empty text.
+  // An expression for an empty text, or, if a column of this type cannot keep the times of dlock,
+  // for the type of lock_until.
   std::string_view unfit;
 
   std::string_view equals;  // the operators = and >

@@ -59,7 +59,7 @@ class LockStatements {
   Statement select_lock(const std::string& name, bool locks_row) const;
   Statement select_locks_behind(const std::string& name, std::size_t count) const;
   Statement select_line(const std::string& name) const;
-  Statement lock_row(const std::string& name) const;  // locks it until the transaction ends
+  Statement lock_row(const std::string& name) const;  // locks the row until the transaction ends
   Statement make_row(const std::string& name) const;  // creates the row if it is missing
   // Returns the UPDATE that writes the lock if the version is as before; in a table of four
   // columns, if locked_by is as before. Without `was_read` (the transaction has not read the row),

@@ -31,14 +31,14 @@ class PeerLock {
   virtual Result<void> fits(const LockName& name) const = 0;
   virtual bool is_one_for_all_names() const = 0;
 
-  // Takes the locks of all names or of none, without waiting for a holder. Needs: no lock is held.
   struct Blocked {
     std::size_t which = 0;  // index of the first name whose lock another connection holds
     std::string by = {};    // number of the connection that holds it; empty: unknown
   };
   using Taken = std::optional<Blocked>;  // nullopt: the locks are ours
-  // Errc::bad_config: the table or row that the URL names is missing or unfit; the text says what
-  // to do.
+  // Takes the locks of all names or of none, without waiting for a holder. The caller must hold no
+  // lock. Errc::bad_config: the table or row that the URL names is missing or unfit; the text says
+  // what to do.
   virtual Result<Taken> take(const std::vector<LockName>& names, Time limit) = 0;
 
   // Returns success if the locks are still ours. Errc::lost: they are gone, and why; any other

@@ -22,8 +22,8 @@ class SessionPeerLock : public PeerLock {
     return Error{Errc::lost, alive.error().text};
   }
 
-  // A session that still waits for an answer is closed: the late answer would be mistaken for the
-  // answer to the release.
+  // Releases the locks. A session that still waits for an answer is closed: its late answer would
+  // be mistaken for the answer to the release.
   void give_up(Time limit) final {
     if (session_.owes_sign()) return session_.disconnect();
     if (session_.connected() && !session_.run({end()}, limit)) session_.disconnect();

@@ -14,13 +14,13 @@ namespace dlock::sql {
 
 // Returns a warning if more than 80 % of the connections are in use; not_seen if `most` is 0.
 Finding judge_connections(long long used, long long most);
-// What there was before the trial, which creates missing tables if it may.
+// The tables as they were before the trial, which creates missing ones if it may.
 struct TablesSeen {
   bool locks = false;
   bool line = false;
   bool has_state = false;  // false: the table of locks has only the columns of ShedLock
 };
-// `ddl`: the statements that make the tables.
+// Returns the finding about the tables. `ddl`: the statements that create them.
 Finding judge_tables(const std::string& table,
                      const TablesSeen& seen,
                      const Trial& trial,

@@ -62,7 +62,7 @@ Error SqlStore::too_few_columns() const {
               say_.add_columns(table_)};
 }
 
-// The error for tables that have neither the columns of dlock nor only those of ShedLock.
+// Returns the error for tables that have neither the columns of dlock nor only those of ShedLock.
 Error SqlStore::unknown_columns() const {
   return {Errc::bad_config,
           "cannot keep locks in " + where() + ": the table " + table_ +
@@ -136,8 +136,8 @@ Result<LockWrite> SqlStore::write_of(const std::string& name,
   return write;
 }
 
-// How often a step is repeated whose row was not written. A conflict with another program ends
-// before that; a reason that stays is in the table (a trigger, a policy).
+// How often a step is repeated if its row could not be written. A conflict with another program is
+// over after fewer tries; if not, the table itself prevents the write (a trigger, a policy).
 constexpr int k_tries = 10;
 
 Error SqlStore::row_stays(const std::string& why) const {
@@ -234,7 +234,7 @@ void SqlStore::remember(const Rows& rows,
 }
 
 // Returns whether the step may use the remembered row: no lease in it has ended, so the step
-// decides as it would at the time when the row was written.
+// decides as it would have when the row was written.
 bool SqlStore::is_as_remembered(const Remembered& remembered,
                                 const std::vector<LockName>& names,
                                 const Occasion& occasion) {
@@ -282,8 +282,8 @@ Result<void> SqlStore::transact(const std::vector<LockName>& names,
   return row_stays("a row that is written stays as it was: is there a trigger or a policy?");
 }
 
-// A missing table of lines counts as an empty line, and a missing table of locks means that all are
-// free.
+// Reads the rows without locking them. A missing table of lines counts as an empty line, and a
+// missing table of locks means that all locks are free.
 Result<SqlStore::Rows> SqlStore::load_to_read(const std::vector<std::string>& names, Time limit) {
   auto rows = load(names, Purpose::reading, limit);
   if (!rows && learns_columns()) rows = load(names, Purpose::reading, limit);
@@ -312,7 +312,7 @@ Result<std::vector<std::string>> SqlStore::list(std::string_view glob, Time limi
     const Moment moment = moment_of(rows->now_us, rows->sent_at);
     for (const LockRow& row : rows->rows) {
       const auto lock = lock_of(row.name, row, rows->now_us);
-      // A damaged row may hold a lock: inspect says what is wrong with it.
+      // A damaged row may contain a lock: inspect says what is wrong with the row.
       const bool is_free = lock && !lease_table::is_live(*lock, moment.now);
       if (!is_free && lease_table::glob_matches(glob, row.name)) names.push_back(row.name);
     }

@@ -14,7 +14,7 @@
 // either fails, the step starts anew with two messages.
 //
 // Other programs may share the table (lock_row.hpp). A table with only the four columns of ShedLock
-// (four_columns.hpp) has no line; Errc::bad_config is the answer to what four columns cannot keep.
+// (four_columns.hpp) has no line; what four columns cannot keep is refused with Errc::bad_config.
 //
 // If the wall clock jumps ahead, leases end early, as in Redis.
 #pragma once
@@ -90,9 +90,9 @@ class SqlStore : public TableStore {
   };
   // Returns the rows of the names, which must be sorted and have no duplicates.
   Result<Rows> load(const std::vector<std::string>& names, Purpose purpose, Time limit);
-  // Returns the first k_page rows, or all, whose names are greater than `name`, without their
-  // lines.
   static constexpr std::size_t k_page = 1000;
+  // Returns the first rows whose names are greater than `name`, k_page at most, without their
+  // lines.
   Result<Rows> load_behind(const std::string& name, Time limit);
   Result<Rows> load_clock(Time limit);
   Result<Rows> rows_of(const std::vector<std::string>& names,
