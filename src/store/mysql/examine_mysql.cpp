@@ -100,8 +100,8 @@ Finding judge_engine(const Facts& facts, const std::string& table) {
       seen, "it locks no rows, so claims are refused", "alter table " + table + " engine = InnoDB");
 }
 
-// MariaDB shows triggers to users who may write to the table, MySQL to users who have the right
-// TRIGGER.
+// Judges whether a table has a trigger. MariaDB shows triggers to users who may write to the table,
+// MySQL to users who have the right TRIGGER.
 Finding judge_triggers(const Facts& facts) {
   const std::string trigger = text_of(facts, "trigger");
   if (trigger.empty()) return good("this user sees no trigger");

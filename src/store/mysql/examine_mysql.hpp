@@ -9,7 +9,8 @@
 
 namespace dlock {
 
-// If the trial creates the tables, they stay: another run may already use them.
+// Examines the server. If the trial creates the tables, they stay: another run may already use
+// them.
 Examination examine_mysql(const MyAddress& address,
                           const StoreOptions& options,
                           const ExamineTerms& terms);

@@ -16,7 +16,7 @@ constexpr std::size_t k_nonce = 20;
 constexpr char k_ask_for_key = '\2';
 constexpr char k_known = '\3';
 constexpr char k_show_password = '\4';
-constexpr char k_more_data = '\1';  // the server's byte before one of its codes or its key
+constexpr char k_more_data = '\1';  // the byte that the server sends before a code or its key
 
 class Dialog {
  public:

@@ -52,8 +52,9 @@ Result<PeerLock::Taken> MyPeerLock::take(const std::vector<LockName>& names, Tim
   return is_row() ? take_rows(names, limit) : take_words(names, limit);
 }
 
-// SKIP LOCKED instead of NOWAIT: an error would cost the connection, and NOWAIT would fail because
-// of other locked rows if the column has no index.
+// Takes the row locks. SKIP LOCKED instead of NOWAIT: after an error the later statements are not
+// executed and the session rolls back; and if the column has no index, NOWAIT would also fail
+// because of other rows that are locked.
 Result<PeerLock::Taken> MyPeerLock::take_rows(const std::vector<LockName>& names, Time limit) {
   std::vector<sql::Statement> all{
       prepared_for(limit), ask_engine(with().table), {"start transaction read write"}};

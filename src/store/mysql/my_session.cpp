@@ -12,9 +12,9 @@
 namespace dlock {
 namespace {
 
-// Prepare the session as my_session.hpp describes; they return no rows. MySQL reads the part for
-// MariaDB as a comment. wsrep_sync_wait: a node of Galera answers only when it has what the others
-// committed before (bits: reads, updates, inserts),
+// The statements that prepare a new connection as my_session.hpp describes; they return no rows.
+// MySQL reads the part for MariaDB as a comment. wsrep_sync_wait: a node of Galera answers only
+// when it has what the others committed before (bits: reads, updates, inserts),
 // https://mariadb.com/kb/en/galera-cluster-system-variables/#wsrep_sync_wait
 constexpr std::string_view k_preparations[] = {
     "SET autocommit = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION' /*M! , SESSION "
@@ -73,7 +73,7 @@ MySession::~MySession() {
   disconnect();
 }
 
-// Sends COM_QUIT if the socket accepts it at once; no call waits for it.
+// Closes the connection. Sends COM_QUIT if the socket accepts it at once, and waits for nothing.
 void MySession::disconnect() {
   if (!wire_->error()) wire_->begin(BootClock::now());
   mysql_.reset();
@@ -148,7 +148,8 @@ Result<std::vector<sql::Answer>> MySession::run(const std::vector<sql::Statement
   auto results = ask(text, before + statements.size());
   if (!results) {
     if (before > 0 || !undo()) disconnect();
-    // This MariaDB was built without Galera. The first statement failed, so none was executed.
+    // This MariaDB was built without Galera. The first preparation failed, so none of the
+    // statements was executed.
     if (before > 0 && server_errno_ == k_unknown_variable && std::exchange(knows_galera_, false))
       return run(statements, limit);
     return results;
@@ -159,8 +160,8 @@ Result<std::vector<sql::Answer>> MySession::run(const std::vector<sql::Statement
   return results;
 }
 
-// Rolls back after an error, and returns whether the connection can be used. It is not dropped,
-// because a new one might not be accepted at a limit of the server or of a proxy.
+// Rolls back after an error, and returns whether the connection can be used. The connection is not
+// dropped, because a limit of the server or of a proxy might refuse a new one.
 bool MySession::undo() {
   if (cause_ != sql::Cause::repeat && cause_ != sql::Cause::no_table &&
       cause_ != sql::Cause::no_column)

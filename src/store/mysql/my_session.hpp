@@ -98,7 +98,7 @@ class MySession {
   unsigned int server_errno_ = 0;
   unsigned long connection_id_ = 0;
   std::string server_version_;
-  bool prepared_ = false;   // the session is prepared as described above
+  bool prepared_ = false;   // the connection has the settings described at the top
   bool owes_sign_ = false;  // ask_alive() still waits for its answer
   bool in_transaction_ = false;
   bool knows_galera_ = true;

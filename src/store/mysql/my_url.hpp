@@ -37,7 +37,8 @@ struct MyAddress {
   std::string text;         // canonical, for messages and comparing; without user and password
 };
 
-// Errc::bad_usage: the URL is wrong; the text says why. `tls`: the TLS settings outside the URL.
+// Parses the URL. Errc::bad_usage: the URL is wrong; the text says why. `tls`: the TLS settings
+// outside the URL.
 Result<MyAddress> parse_my_url(std::string_view url, const TlsSettings& tls = {});
 
 }  // namespace dlock

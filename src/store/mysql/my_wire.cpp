@@ -83,8 +83,8 @@ int is_ready(MARIADB_PVIO* /*pvio*/, my_bool /*is_read*/, int /*timeout*/) {
 }
 
 bool start() {
-  // Otherwise the library asks the name service for the port, which loads modules of the C library:
-  // a static program must not do that.
+  // The port is set here: otherwise the library asks the name service for it, which loads modules
+  // of the C library, and a static program must not do that.
   if (&mysql_port != nullptr) mysql_port = k_port;
   // The library's own TLS is never used, and its start would take a third of a run's instructions.
   if (&ma_tls_initialized != nullptr) ma_tls_initialized = 1;

@@ -54,7 +54,7 @@ class MyWire {
   // connection.
   Result<void> await_bytes(Time limit);
 
-  // For the library. They return false or 0 after an error.
+  // Called by libmariadb, in place of its own sockets. They return false or 0 after an error.
   bool open();
   void close() { transport_.reset(); }
   std::size_t read(char* buffer, std::size_t size);

@@ -29,7 +29,8 @@ std::string time_of(std::int64_t us) {
   return "date_add('1970-01-01', interval " + std::to_string(us) + " microsecond)";
 }
 
-// A TIMESTAMP column returns the written time only if all sessions have the same time zone.
+// Returns an expression for the time in a column, in µs since 1970. A TIMESTAMP column returns the
+// written time only if all sessions have the same time zone.
 std::string select_time(const std::string& column) {
   return "timestampdiff(microsecond, '1970-01-01', " + column + ")";
 }
@@ -40,7 +41,8 @@ constexpr sql::Dialect k_dialect{
     .own_columns =
         "select count(*) from information_schema.columns where table_schema = database() "
         "and column_name in ('token', 'version', 'state') and table_name = $1",
-    // utc_timestamp() is the start of its statement, and the rows are locked by earlier statements.
+    // utc_timestamp() is the time when its statement starts. By then the rows are locked, by the
+    // statements before it.
     .clock = "select timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))",
     .now = "utc_timestamp()",
     .time_of = &time_of,
@@ -73,7 +75,8 @@ std::unique_ptr<MysqlStore> MysqlStore::open(const MyAddress& address,
   return std::unique_ptr<MysqlStore>(new MysqlStore(address, options.interrupt));
 }
 
-// Names are stored as bytes: comparisons of texts ignore trailing spaces.
+// Returns the statements that create the tables. Names are stored as bytes, because comparisons of
+// texts ignore trailing spaces.
 std::vector<std::string> MysqlStore::tables(const std::string& table) {
   const std::string kind = " engine = InnoDB default character set utf8mb4";
   return {"create table if not exists " + table +
@@ -89,7 +92,8 @@ std::vector<std::string> MysqlStore::tables(const std::string& table) {
               kind};
 }
 
-// Returns Errc::bad_config if the table has a fault; the transaction is then rolled back.
+// Returns Errc::bad_config if the table has a fault (table_fault()), and then closes the
+// connection, which rolls back the transaction.
 Result<void> MysqlStore::trusts(const sql::Answer& table) {
   const auto fault = table_fault(table);
   if (!fault) return {};
@@ -101,7 +105,8 @@ Result<std::vector<sql::Answer>> MysqlStore::run(const std::vector<sql::Statemen
                                                  Scope scope,
                                                  Uses uses,
                                                  Time limit) {
-  // A transaction writes to the line only after it has read the line.
+  // The table of lines is examined before the first write to it. Such a write always continues a
+  // transaction, which has read the line before.
   const bool writes_line = scope == Scope::continues && uses == Uses::locks_and_line;
   if (writes_line && !knows_line_) {
     const auto answers = session_.run({ask_table(say().line())}, limit);
