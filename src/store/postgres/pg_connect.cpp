@@ -42,8 +42,9 @@ Result<bool> shake_hands(const PgConnection& connection, PgCall& call) {
 }  // namespace
 
 void ClosePg::operator()(pg_conn* connection) const {
-  // Otherwise PQfinish would still try to send unsent bytes, perhaps the end of a transaction that
-  // was given up. Closing the socket is not enough: a process forked meanwhile may have it, too.
+  // Without the shutdown PQfinish would still try to send unsent bytes, perhaps the end of a
+  // transaction that was given up. Closing the socket is not enough: a process forked meanwhile may
+  // have it, too.
   if (const int fd = ::PQsocket(connection); fd >= 0) ::shutdown(fd, SHUT_RDWR);
   ::PQfinish(connection);
 }
@@ -53,7 +54,7 @@ PgConnected connect_pg(const std::vector<PgParameter>& parameters,
                        Time limit,
                        const Interrupt* interrupt) {
   const Time started = BootClock::now();
-  set_up_cpu_for_tls();  // logins use the library even without TLS
+  set_up_cpu_for_tls();  // logins use OpenSSL even without TLS
   PgConnection connection = start(parameters);
   intake = {};
   PgCall call(intake, limit, interrupt, limits::k_login_bytes);

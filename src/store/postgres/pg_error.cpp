@@ -34,7 +34,8 @@ constexpr StateRule k_states[] = {
     {"28", {.code = Errc::denied}},
     {"42501", {.code = Errc::denied, .hint = k_rights}},
     {"42P01", {.code = Errc::refused, .cause = sql::Cause::no_table}},
-    {"23505", {.code = Errc::refused, .cause = sql::Cause::exists}},  // in the catalogue
+    {"23505",
+     {.code = Errc::refused, .cause = sql::Cause::exists}},  // two sessions created a table at once
     {"42P07", {.code = Errc::refused, .cause = sql::Cause::exists}},
     {"42710", {.code = Errc::refused, .cause = sql::Cause::exists}},
     {"22001", {.code = Errc::bad_usage}},  // the name is longer than the column

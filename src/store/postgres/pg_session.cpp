@@ -110,7 +110,7 @@ PgSession::Answers PgSession::run(const std::vector<sql::Statement>& statements,
   if (owes_sign_) disconnect();
   if (auto reached = reach(limit); !reached) return reached.error();
   in_transaction_ = false;
-  // Whether the last run failed: the server has rolled back and waits for the statement "rollback".
+  // If the last run failed, the server has rolled back and waits for the statement "rollback".
   const bool undone = ::PQtransactionStatus(connection_.get()) == PQTRANS_INERROR;
   sent_at_ = BootClock::now();
   PgCall call(intake_, limit, interrupt_);
@@ -133,12 +133,12 @@ PgSession::Answers PgSession::run(const std::vector<sql::Statement>& statements,
   return answers;
 }
 
-// Receives the answers. `ends`: how often PQpipelineSync was called for them.
+// Receives and returns the answers. `ends`: how often PQpipelineSync was called for them.
 PgSession::Answers PgSession::receive(
     PgCall& call, std::size_t statements, int ends, Time started, Time limit) {
   std::vector<sql::Answer> answers;
   std::optional<Error> error;
-  bool between = false;  // between two statements
+  bool between = false;  // between the results of two statements
   while (ends > 0) {
     if (auto ready = await_answer(call, started, limit); !ready)
       return error ? *error : ready.error();
@@ -298,7 +298,8 @@ PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {
   return *why;
 }
 
-// Looks whether a server that closes the connection or is not understood is of another kind.
+// If the server hung up, or its answer could not be understood: finds out whether it is a server of
+// another kind (MySQL, Redis, …), and if so, replaces `why` by an error that says so.
 void PgSession::explain(PgNoConnection& why, const PgServer& server, Time limit) {
   const bool strange = why.code == Errc::protocol || why.code == Errc::unavailable;
   if (has_answered_ || why.by_server || !strange || server.is_socket()) return;
@@ -309,7 +310,8 @@ void PgSession::explain(PgNoConnection& why, const PgServer& server, Time limit)
   if (!other.empty()) why = {.code = Errc::protocol, .reason = "it " + other};
 }
 
-// Returns the error if no server can be used. `failed`: as of FailedServers::before().
+// Returns the error of a call for which no server can be used. `failed`: the text of
+// FailedServers::before().
 Error PgSession::unreachable(const PgNoConnection& why, const std::string& failed) {
   failure_.sqlstate = why.sqlstate;
   const std::string hint = why.hint.empty() ? "" : " (" + std::string(why.hint) + ")";

@@ -74,8 +74,8 @@ PgTables::PgTables(std::string table)
       line_(table_ + "_line"),
       names_schema_(table_.find('.') != std::string::npos) {}
 
-// If a table is not trusted, set_config gets a text that is no number: that is an error, and the
-// server skips all later statements of the message.
+// If a table is not trusted, the statement gives set_config a text that is no number: that is an
+// error, and the server skips all later statements of the message.
 sql::Statement PgTables::guard(const std::string& ms, bool has_line, bool in_full) const {
   const std::string condition = in_full ? is_trusted(names_schema_) : k_is_plain;
   const std::string line = has_line ? ", pg_catalog.to_regclass('" + line_ + "')::oid" : "";
@@ -89,8 +89,8 @@ sql::Statement PgTables::guard(const std::string& ms, bool has_line, bool in_ful
       {ms}};
 }
 
-// 22023: the text that is no number. 42704: the role pg_database_owner is missing, before version
-// 14.
+// Returns whether guard() has refused a table. 22023: set_config got the text that is no number.
+// 42704: the role pg_database_owner is missing (before version 14), so the cheap test cannot pass.
 bool PgTables::is_refusal(const std::string& sqlstate) {
   return sqlstate == "22023" || sqlstate == "42704";
 }

@@ -16,8 +16,8 @@ class PgTables {
   // `table`: an identifier, or SCHEMA.IDENTIFIER.
   explicit PgTables(std::string table);
 
-  // The names for statements. Once the schema is known, they include it, so that later statements
-  // use the same tables.
+  // Return the names of the tables for statements. Once the schema is known, the names include it,
+  // so that later statements use the same tables.
   const std::string& locks() const { return locks_; }
   const std::string& line() const { return line_; }
 
@@ -32,9 +32,10 @@ class PgTables {
   void learn(const sql::Answer& answer);
   bool are_known(bool has_line) const { return knows_locks_ && (knows_line_ || !has_line); }
 
-  // The statement that asks for the reason of a refusal, and the reason in its answer, with advice;
-  // nullopt: there is no reason any more.
+  // Returns the statement that asks why guard() refused a table.
   sql::Statement ask_why() const;
+  // Returns the reason in the answer to ask_why(), with advice; nullopt: the tables are good by
+  // now.
   static std::optional<std::string> fault_in(const sql::Answer& answer);
 
  private:

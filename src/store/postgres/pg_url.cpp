@@ -59,8 +59,8 @@ Result<PgServer> parse_server(std::string_view text, std::uint16_t port) {
   return PgServer{std::string(text), port};
 }
 
-// Reads a server in the place of a host. It may also be %2Frun%2Fpostgresql:5433, as libpq and
-// canonical() write a socket.
+// Reads one server from the place of the host in a URL. It may also be %2Frun%2Fpostgresql:5433, as
+// libpq and canonical() write a socket.
 Result<PgServer> parse_written(std::string_view text, std::uint16_t port) {
   const std::string decoded = percent_decode(text);
   const auto colon = text.find(':');

@@ -43,7 +43,7 @@ struct PgAddress {
   std::string text;  // canonical, for messages and comparing; without user and password
 };
 
-// Errc::bad_usage: the URL is wrong; the text says why.
+// Parses the URL. Errc::bad_usage: the URL is wrong; the text says why.
 Result<PgAddress> parse_pg_url(std::string_view url);
 
 }  // namespace dlock

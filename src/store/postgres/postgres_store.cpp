@@ -51,12 +51,14 @@ sql::Statement bounded_by(Time limit) {
       {ms}};
 }
 
-// Reads the column as a time without a zone, whatever its type, as ShedLock reads and writes it.
+// Returns an expression that reads the column as a time without a zone, whatever its type, as
+// ShedLock reads and writes it.
 std::string select_time(const std::string& column) {
   return "pg_catalog.encode(pg_catalog.timestamp_send(" + column + "::timestamp), 'hex')";
 }
 
-// Returns at most a time of the year 2259: users of ShedLock may have written "infinity".
+// Returns the time in the value, but none after the year 2259: users of ShedLock may have written
+// "infinity".
 std::optional<std::int64_t> us_in(const sql::Value& value) {
   constexpr std::int64_t us_until_2000 = 946'684'800'000'000;  // PostgreSQL counts from 2000
   constexpr std::int64_t us_until_2259 = 9'119'952'000'000'000;
@@ -77,8 +79,9 @@ std::string time_of(std::int64_t us) {
   return std::string("'").append(text.data()).append(fraction).append("'::timestamp");
 }
 
-// Names the schema pg_catalog: otherwise an operator or function that another user created in a
-// schema of the search path could fit better, and would run as this user.
+// The SQL for PostgreSQL. It names the schema pg_catalog everywhere: otherwise an operator or
+// function that another user created in a schema of the search path could fit better, and would run
+// as this user.
 constexpr sql::Dialect k_dialect{
     .tables = &PostgresStore::tables,
     .state_column = "text not null default ''",
@@ -91,8 +94,8 @@ constexpr sql::Dialect k_dialect{
     .time_of = &time_of,
     .select_time = &select_time,
     .us_in = &us_in,
-    // Java drivers set the time zone of the session to their own, which changes the times that a
-    // column of another type has.
+    // Only a TIMESTAMP without a zone fits: Java drivers set the time zone of the session to their
+    // own, which changes the times in columns of other types.
     .unfit =
         "case pg_catalog.pg_typeof(lock_until)::text when 'timestamp without time zone' then '' "
         "else pg_catalog.pg_typeof(lock_until)::text end",
@@ -140,8 +143,9 @@ std::vector<std::string> PostgresStore::tables(const std::string& table) {
               "primary key (name, arrival))"};
 }
 
-// The statement that bounds the transaction comes before all statements that use a table. Until the
-// tables are known, it also guards them (PgTables::guard).
+// Runs the statements in one message and returns their answers. If they do not continue a
+// transaction, a statement that sets the timeouts of theirs comes first; until the tables are
+// known, that statement also refuses tables that cannot be trusted (PgTables::guard).
 Result<std::vector<sql::Answer>> PostgresStore::run(const std::vector<sql::Statement>& statements,
                                                     Scope scope,
                                                     Uses uses,
@@ -185,16 +189,16 @@ Result<std::vector<sql::Answer>> PostgresStore::run_guarded(std::vector<sql::Sta
   return Error{Errc::bad_config, "cannot keep locks in " + where() + ": " + fault};
 }
 
-// Finds out whether there is a pooler: then the process that answers is not that of the login.
+// Finds out whether there is a pooler: then another server process answers than that of the login.
 void PostgresStore::note_clock(const sql::Answer& clock) {
   is_pooled_ =
       clock.rows.empty() || sql::number_at(clock.rows.front(), 1) != session_.backend_pid();
 }
 
-// Subscribes to our channels. Refused through a pooler: our server process may serve others next
-// and keep the subscriptions, and the pooler drops notifications. The connection stays, because the
-// lease needs it: in a pool of whole sessions a waiter would get its place, and the holder could
-// not renew.
+// Subscribes to our channels. Errc::refused through a pooler: our server process may serve another
+// client next and keep the subscriptions, and the pooler drops notifications. Even then our
+// connection stays open, because the lease needs it: if the pool gives each client a whole session,
+// a waiter would get the place of a closed connection, and the holder could not renew.
 Result<void> PostgresStore::listen(Time limit) {
   const auto refusal = [this] {
     return Error{Errc::refused, "no LISTEN through the pooler at " + where() + ", polling"};
@@ -232,7 +236,7 @@ Result<bool> PostgresStore::await_change(Time until) {
   return told;
 }
 
-// Only a bystander polls: it gets no notifications.
+// Returns how often a watcher polls. Only a bystander does: it gets no notifications.
 std::optional<Duration> PostgresStore::looks_every(Watcher who, std::uint64_t /*place*/) const {
   if (who != Watcher::bystander) return std::nullopt;
   return std::chrono::seconds(1);

@@ -5,8 +5,8 @@
 // Each waiter and each holder listens on a channel of its own (LISTEN). A step notifies as few as
 // possible, because a commit with NOTIFY takes a lock of the whole server: the first two waiters
 // when a turn begins, and a holder that is revoked. Through a pooler that hands out connections per
-// transaction LISTEN does not work: watching is then refused, waiters poll, and the connection
-// stays.
+// transaction LISTEN does not work: watching is then refused, waiters poll, and the connection is
+// kept.
 //
 // Promises in addition to those of TableStore: nothing is committed after its limit
 // (statement_timeout), and a dlock that is stopped in the middle of a step blocks others no longer
