@@ -54,7 +54,8 @@ std::optional<Moved> read_moved(std::string_view reply) {
   return Moved{.slot = *slot, .host = std::move(*announced), .port = *port};
 }
 
-// A range of the answer is: first, last, master, replicas …; a server is: host or nil, port, id.
+// The answer is a list of ranges of slots. A range is: first slot, last slot, master, replicas …; a
+// server is: host or nil, port, id.
 std::vector<RedisAddress> masters_in(ReplyView slots, const RedisAddress& asked) {
   std::vector<RedisAddress> masters;
   for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -71,7 +72,8 @@ std::vector<RedisAddress> masters_in(ReplyView slots, const RedisAddress& asked)
   return masters;
 }
 
-// A line of the answer is: id, address, flags, the id of the node's master or "-", and more.
+// The answer has a line for each node: id, address, flags, the id of the node's master or "-", and
+// more.
 bool has_replica_here(std::string_view nodes) {
   struct Node {
     std::string_view id, flags, master;

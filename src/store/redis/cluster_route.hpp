@@ -37,13 +37,14 @@ bool has_replica_here(std::string_view nodes);
 
 class ClusterRoute final : public Route {
  public:
-  // At least one seed.
+  // `seeds`: at least one.
   explicit ClusterRoute(std::vector<RedisAddress> seeds);
 
   Result<RedisAddress> address_of(std::string_view key, Time limit) override;
   std::size_t others() const override { return known_.size() - 1; }
   bool guesses() const override { return guesses_ && others() > 0; }
-  // A replica, which may not write, also redirects us to another node.
+  // Returns true also for READONLY if there is another node to ask: the server is a replica, which
+  // may not write.
   bool redirected(const RedisAddress& server, std::string_view reply) override;
   void failed(const RedisAddress& server, const Error& error, std::string_view reply) override;
   bool is_cluster() const override { return true; }

@@ -92,8 +92,8 @@ ErrorReply classify_error(std::string_view text) {
   return {};
 }
 
-// Replies repeat a secret as a word of its own. Inside another word a short secret occurs by
-// chance.
+// Replaces the secret only where it is a word of its own, as replies repeat it: inside another word
+// a short secret occurs by chance.
 std::string without_word(std::string_view text, std::string_view secret) {
   std::string clean(text);
   std::size_t from = 0;

@@ -112,7 +112,7 @@ Error unexpected_answer(const std::string& where) {
   return {Errc::protocol, where + " sent an unexpected reply to a script"};
 }
 
-// See holding.lua.
+// Reads the reply that parts/holding.lua describes.
 Result<Holding> read_holding(ReplyView reply, const std::string& where) {
   if (reply.size() != 10) return unexpected_answer(where);
   Holding holding;

@@ -19,7 +19,7 @@ Duration uptime_in(std::string_view info);
 // Returns the id of the server's process; empty: unknown.
 std::string run_id_in(std::string_view info);
 
-// Reads the answer of holding.lua.
+// Reads a holding, as parts/holding.lua returns it.
 Result<Holding> read_holding(ReplyView reply, const std::string& where);
 
 // Read the answers of inspect.lua and forget.lua.

@@ -142,7 +142,8 @@ Result<int> RedisClient::replicas(Time limit) {
   return has_replica_here(nodes->string()) ? 1 : 0;
 }
 
-// Sends only on the connection of the newest answer; otherwise Errc::unavailable.
+// Sends the bytes on the connection of the newest answer. Errc::unavailable: that connection is
+// gone, and nothing was sent.
 Result<void> RedisClient::send_more(const std::string& bytes, Time started, Time limit) {
   if (!idle()) {
     disconnect();
@@ -152,7 +153,7 @@ Result<void> RedisClient::send_more(const std::string& bytes, Time started, Time
   return sent ? sent : unsent(sent.error(), started, limit);
 }
 
-// Asks one more question on that connection; an error reply becomes an Error.
+// Asks one more question on the connection of the newest answer; an error reply becomes an Error.
 Result<Reply> RedisClient::ask_more(const Words& words, Time limit) {
   const Time started = BootClock::now();
   std::string bytes;
@@ -194,7 +195,7 @@ Result<void> RedisClient::connect(std::string_view key, Time limit) {
   for (std::size_t left = others;; --left) {
     auto address = route_->address_of(key, limit);
     if (!address) return address.error();
-    // The listener is a connection of the other server.
+    // listener_ is the number of a connection to the former server.
     if (address->text != address_.text) listener_ = 0;
     address_ = std::move(*address);
     // A cluster may have dozens of nodes: equal shares would leave too little for each.
@@ -271,7 +272,7 @@ Result<void> RedisClient::read_greetings(Time started, Time limit) {
   if (listener_ != 0) {
     const auto reply = read_reply(started, limit);
     if (!reply) return reply.error();
-    // The listener is gone; the RedisStore will subscribe again.
+    // The connection that should get the messages is gone; the RedisStore will subscribe again.
     if (reply->is_error()) listener_ = 0;
   }
   return {};
@@ -330,8 +331,8 @@ Error RedisClient::unanswered(const Error& reason, Time started, Time limit) {
   return lost_connection(where(), error, started, limit);
 }
 
-// Returns what seems to listen there, for an error text: a server that speaks another protocol, or
-// expects TLS, drops the connection at its first bytes.
+// Returns what seems to listen at the server's address, for an error text: a server that speaks
+// another protocol, or expects TLS, drops the connection at its first bytes.
 std::string RedisClient::what_listens(const Error& error, Time limit) {
   if (has_answered_ || error.code != Errc::unavailable) return {};
   return hang_ups_.one_more(address_.endpoint, "redis", limit, interrupt_);

@@ -91,9 +91,10 @@ class RedisClient {
   using Others = std::array<RedisClient*, 2>;  // null: none
   Result<std::vector<Reply>> await_messages(Time until, const Others& beside = {});
 
-  // Key tracking: from now on connection `listener` gets a message on k_changes when another client
-  // changes a key that was read on this connection; one message for each read. A reconnect tracks
-  // again. Without a connection it connects to the server of `key`, which must be the listener's.
+  // Turns on key tracking: from now on connection `listener` gets a message on k_changes when
+  // another client changes a key that was read on this connection; one message for each read. After
+  // a reconnect the tracking is turned on again. If there is no connection, connects to the server
+  // of `key`, which must be the server of the listener, too.
   // https://redis.io/docs/latest/develop/reference/client-side-caching/
   Result<void> track(std::string_view key, long long listener, Time limit);
   static constexpr std::string_view k_changes = "__redis__:invalidate";
@@ -103,11 +104,13 @@ class RedisClient {
   // in a cluster CLUSTER NODES): a replica may have come, and a frozen owner that has lost its
   // replicas must not grant alone. Errc::unavailable: the connection of the newest answer is gone.
   Result<int> replicas(Time limit);
-  // As replicas(), but from what is already known; 0 if nothing is known.
+  // Returns what replicas() would, as far as that is known without a question; 0 if nothing is
+  // known.
   int likely_replicas() const { return replicas_online_ > 0 ? 1 : route_->replicas(); }
 
   bool connected() const { return transport_.has_value(); }
-  // Connected, and nothing has arrived since the last answer, not even the end of the connection.
+  // Returns whether we are connected and nothing has arrived since the last answer, not even the
+  // end of the connection.
   bool idle() { return transport_ && reader_.empty() && transport_->idle(); }
   void disconnect();
   const std::string& where() const { return address_.text; }
@@ -159,7 +162,7 @@ class RedisClient {
   RedisAddress address_;  // address of the present connection, or of the newest one
   const Interrupt* interrupt_;
   std::optional<Transport> transport_;
-  // About servers that could not be reached before this one (FailedServers).
+  // The text about the servers that could not be reached before this one (FailedServers).
   std::string passed_over_;
   ReplyReader reader_;
   bool greeted_ = false;  // the greetings of this connection have been sent and answered

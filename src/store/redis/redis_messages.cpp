@@ -11,7 +11,7 @@ namespace dlock {
 namespace {
 
 constexpr std::size_t k_message_bytes = std::size_t{16} << 10;
-// A bound, as a flood of messages must not keep a waiter from its work.
+// A bound for one wait, because a flood of messages must not keep a waiter from its work.
 constexpr int k_most_drains = 64;
 
 constexpr std::string_view k_unsharded = "SUBSCRIBE";
@@ -70,7 +70,8 @@ Result<std::optional<long long>> RedisClient::subscribe_here(std::string_view ke
   return std::optional(number);
 }
 
-// Sends one SUBSCRIBE or SSUBSCRIBE. False: the slot has moved, and the route knows its new owner.
+// Subscribes to the channels, with SUBSCRIBE or SSUBSCRIBE (`verb`), and waits until all are
+// confirmed. Returns false if the slot has moved; then the route knows its new owner.
 Result<bool> RedisClient::subscribe_to(std::string_view verb, const Words& channels, Time limit) {
   Words words{verb};
   words.insert(words.end(), channels.begin(), channels.end());
@@ -79,7 +80,8 @@ Result<bool> RedisClient::subscribe_to(std::string_view verb, const Words& chann
   if (!answer) return answer.error();
   Reply reply = std::move(answer->reply);
   if (reply.is_error()) {
-    // Redis 6.2 has no sharded channels: each message goes to all nodes.
+    // Redis 6.2 has no sharded channels: there SUBSCRIBE is right, and each message goes to all
+    // nodes.
     if (verb == k_sharded && reply.string().starts_with("ERR unknown command")) {
       return subscribe_to(k_unsharded, channels, limit);
     }
@@ -150,7 +152,7 @@ Result<void> RedisClient::track(std::string_view key, long long listener, Time l
   const std::string number = std::to_string(listener);
   auto answer = checked(ask(tracking_words(number), key, limit));
   if (!answer && answer.error().text.find("redirect to does not exist") != std::string::npos) {
-    // The listener's connection has just been closed.
+    // The connection that should get the messages has just been closed.
     return Error{Errc::unavailable, answer.error().text};
   }
   if (!answer) return answer.error();

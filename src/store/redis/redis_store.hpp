@@ -69,8 +69,8 @@ class RedisStore final : public LockStore {
                      const Words& keys,
                      const Words& args,
                      Time limit);
-  // As run(), but also counts the replicas that have the writes, if a number of them must; see
-  // confirm().
+  // As run(). If a number of replicas must have the writes, also counts how many have them
+  // (Answer::copies), for confirm().
   Result<Answer> run_for_replicas(const Script& script,
                                   const std::vector<Keys>& all,
                                   const Words& keys,

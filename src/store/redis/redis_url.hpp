@@ -32,7 +32,7 @@ struct RedisAddress {
   std::string text;
 };
 
-// Errc::bad_usage says what is wrong.
+// Parses the URL. Errc::bad_usage: the URL is wrong; the text says why.
 Result<RedisAddress> parse_redis_url(std::string_view url);
 
 // Returns what all servers of a set share: the URL's user and password, this database (its digits),

@@ -10,8 +10,8 @@ namespace dlock {
 
 namespace {
 
-// Only the server that has a lock sends messages about it, so both clients must use the same
-// server.
+// Returns the error for two clients at different servers: only the server that has a lock sends
+// messages about it.
 Error apart() {
   return {Errc::unavailable, "the lock has moved to another server"};
 }
@@ -65,7 +65,8 @@ Result<Watching> RedisStore::watch(const Claim& claim, bool front, Time limit) {
   }
   auto heard = listen(channels, limit);
   const bool denied = !heard && heard.error().code == Errc::denied;
-  // Turns matter more than releases by other programs.
+  // Without the right to hear of releases by other programs, subscribes to turns alone, which
+  // matter more.
   if (denied && front) heard = listen(Words(turns.begin(), turns.end()), limit);
   if (!heard) return heard.error();
   return watching;
@@ -91,7 +92,8 @@ bool RedisStore::matters(std::string_view key) const {
   });
 }
 
-// Returns what a message means for us; timed_out: nothing.
+// Returns what a message means for us; HandOff::timed_out if it means nothing, so that the caller
+// goes on waiting.
 HandOff RedisStore::meaning_of(const Reply& message) const {
   const std::string_view channel = message[1].string();
   if (channel == RedisClient::k_changes) {

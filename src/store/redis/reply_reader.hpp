@@ -73,7 +73,8 @@ class ReplyReader {
 
   ReplyReader();
 
-  // The errors are Errc::protocol; their text is the end of a sentence: "sent an answer that …".
+  // Both return Errc::protocol for bytes that are no reply; its text is the end of a sentence:
+  // "sent an answer that …".
   Result<void> feed(std::string_view bytes);
   Result<std::optional<Reply>> next();  // nullopt: the next reply is not complete yet
   bool empty() const;                   // whether every byte belonged to a complete reply

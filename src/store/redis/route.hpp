@@ -31,7 +31,7 @@ class Route {
   // Returns how many replicas must have a grant or a renewal by default; valid after address_of().
   virtual int replicas() const { return 0; }
 
-  // Returns how many other servers may be tried if that of the newest address_of() cannot be
+  // Returns how many other servers may be tried if the server of the newest address_of() cannot be
   // reached.
   virtual std::size_t others() const { return 0; }
 
@@ -45,7 +45,7 @@ class Route {
     return false;
   }
 
-  // Whether it is a cluster, in which each key belongs to one of several masters.
+  // Returns whether the servers are a cluster, in which each key belongs to one of several masters.
   virtual bool is_cluster() const { return false; }
 
   // Returns how long a master must be missing before it is replaced; nullopt: unknown, or it never

@@ -100,7 +100,8 @@ Errc common_code(const std::vector<SentinelAnswer>& answers) {
     if (one.word.error().code == Errc::denied) return Errc::denied;
     if (one.word.error().code != code) return Errc::unavailable;
   }
-  // No question about a lock has been sent.
+  // Not timed_out, after which a request may have been carried out: no question about a lock has
+  // been sent.
   return code == Errc::timed_out ? Errc::unavailable : code;
 }
 

@@ -39,12 +39,12 @@ class SentinelRoute final : public Route {
  public:
   explicit SentinelRoute(SentinelSet set) : set_(std::move(set)) {}
 
-  // If no sentinel answers: Errc::denied if one wants a password, otherwise the code that all their
-  // errors share, otherwise unavailable. Errc::bad_config: no sentinel knows the name, or a file
-  // cannot be used.
+  // Asks all sentinels for the master. If no sentinel answers: Errc::denied if one wants a
+  // password, otherwise the code that all their errors share, otherwise unavailable.
+  // Errc::bad_config: no sentinel knows the name, or a file cannot be used.
   Result<RedisAddress> address_of(std::string_view key, Time limit) override;
   void failed(const RedisAddress&, const Error&, std::string_view) override {}
-  // 1 if the set has a replica, which could take over in a failover.
+  // Returns 1 if the set has a replica, which could take over in a failover.
   int replicas() const override { return replicas_; }
 
   std::optional<Duration> down_after() const override { return down_after_; }

@@ -40,7 +40,6 @@ ExaminedServer summary_of(const ServerFacts& server) {
 // Returns what identifies the place of the locks. In a cluster that is the list of its masters.
 // Otherwise it is the replication id, which a master shares with its replicas and which changes
 // with a restart or a failover. The number of the database is added.
-// changes; and the database.
 Identity identity_of(const SetFacts& set, const StoreOptions& options, int database) {
   Identity identity{.unseen = ""};
   if (set.servers.empty()) return {};
@@ -66,8 +65,9 @@ void forget_token(RedisClient& client, const std::string& key, Time limit) {
   [[maybe_unused]] const auto gone = client.run(k_delete, {Keys(key).token}, {}, limit);
 }
 
-// Returns whether the server lets us in. It does even if it refuses this question, for lack of
-// rights or because it is a sentinel, which knows few commands.
+// Returns whether the server lets us in, judged by its answer to a first question. A server that
+// lets us in may still refuse that question: for lack of rights, or because it is a sentinel, which
+// knows few commands.
 bool lets_in(const Result<Answer>& hello) {
   if (hello) return true;
   const Error& error = hello.error();
@@ -75,7 +75,8 @@ bool lets_in(const Result<Answer>& hello) {
                                     : error.text.find("unknown command") != std::string::npos;
 }
 
-// Returns whether nothing can be looked at: no sentinel answers and knows the name of the master.
+// Returns whether there is nothing to look at, because no sentinel both answers and knows the name
+// of the master.
 bool is_hopeless(const SetFacts& set) {
   return std::none_of(set.sentinels.begin(), set.sentinels.end(), [](const auto& one) {
     return !one.unreachable && !one.master.empty();

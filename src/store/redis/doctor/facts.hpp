@@ -30,7 +30,7 @@ class Seen {
     seen.why_ = why;
     return seen;
   }
-  // For a fact that was not seen because a command failed; the reason is as in "CONFIG GET is
+  // Makes a fact that was not seen because a command failed; the reason is as in "CONFIG GET is
   // refused".
   static Seen unseen(std::string_view command, const Error& error);
 
@@ -56,9 +56,9 @@ using Fields = std::map<std::string, std::string, std::less<>>;
 
 Fields parse_info(std::string_view text);  // "key:value" lines
 
-// Return a field of INFO or of CONFIG GET. A number is within ±k_largest_number, so that a rule may
-// multiply it by a hundred.
+// The bound of all numbers, so that a rule may multiply one by a hundred.
 inline constexpr long long k_largest_number = 1LL << 53U;
+// Return a field of INFO or of CONFIG GET. A number is within ±k_largest_number.
 Seen<std::string> field_of(const Seen<Fields>& fields, std::string_view name);
 Seen<long long> number_of(const Seen<Fields>& fields, std::string_view name);
 

@@ -156,7 +156,7 @@ class Look {
     return first->reply.integer() == second->reply.integer();
   }
 
-  // Whether the server answers a connection without a password.
+  // Returns whether the server answers a connection without a password.
   Seen<bool> open_to_all() {
     RedisAddress address = client_.address();
     address.user.clear();

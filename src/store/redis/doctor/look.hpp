@@ -19,8 +19,8 @@ inline constexpr Script k_probe{k_probe_text, k_probe_text};
 // Returns the fields of a list in which names and values alternate.
 Fields fields_in(ReplyView reply);
 
-// Why rights are unseen if no NAME was given: the trial's own name is one that this user may not
-// lock.
+// The reason why rights are unseen if no NAME was given and this user may not lock the name that
+// the trial has chosen.
 inline constexpr std::string_view k_some_names =
     "this user may lock some names only: give one, as \"dlock doctor NAME\"";
 

@@ -115,7 +115,7 @@ Result<Answer> first_answer(RedisClient& client,
                             Time limit) {
   if (!is_cluster) return client.call(question, limit);
   for (;;) {
-    // When its limit has passed, the client asks another node next.
+    // After a call that reached its limit, the next call goes to another node.
     auto answer = client.call(question, member_limit(limit));
     const bool hangs = !answer && answer.error().code == Errc::timed_out;
     if (!hangs || BootClock::now() >= limit) return answer;

@@ -23,8 +23,8 @@ Result<Answer> first_answer(RedisClient& client,
                             bool is_cluster,
                             Time limit);
 
-// Finds the node that owns the name's slot. Leaves `client` connected to it, or not connected if it
-// does not answer.
+// Returns what the cluster says about itself, and which node owns the slot of the name. Leaves
+// `client` connected to that node, or not connected if it does not answer.
 ClusterFacts look_at_cluster(RedisClient& client, const LookTerms& terms);
 // Adds the cluster's other masters.
 void add_masters(SetFacts& set, RedisClient& client, const LookTerms& terms);

@@ -58,8 +58,8 @@ Finding judge_buffers(const ServerFacts& server, const Terms& terms);
 // Judges the certificate of a server or sentinel that is reached by TLS.
 Finding judge_certificate(const Seen<TlsFacts>& tls, bool insecure);
 
-// Returns how many replicas are missing after a failover: one replica has become the master, and no
-// renewal is confirmed until another replica is connected. 0 also if the master has no replica.
+// Returns how many replicas would be missing after a failover: then one replica is the master, and
+// no renewal is confirmed until another replica is connected. 0 also if the master has no replica.
 int replicas_too_few(const ServerFacts& server, const Terms& terms);
 
 // The rules about the set of servers as a whole.

@@ -12,7 +12,7 @@ namespace dlock::doctor {
 
 namespace {
 
-// With less time left, the certificate should be replaced.
+// A certificate that is valid for less time than this should be replaced.
 constexpr std::chrono::hours k_certificate_lasts(14 * 24);
 constexpr std::string_view k_rights_page = "dlock-protocol(7) lists all that dlock needs";
 
@@ -20,7 +20,8 @@ bool is_granted(const Right& right) {
   return right.granted;
 }
 
-// Whether the right to EVAL is not missing; other rights are looked up by a script.
+// Returns false if EVAL is among the missing rights. Then no other right was looked up, because a
+// script does that.
 bool grants_eval(const std::vector<Right>& rights) {
   return std::all_of(rights.begin(), rights.end(), [](const Right& right) {
     return right.granted || right.command != "eval";
@@ -41,8 +42,8 @@ class Table {
     }
   }
 
-  // Missing are a pattern with no granted command, and a command granted on no pattern. For any
-  // other refusal (a pattern for reading only) the pattern is reported.
+  // Adds what is missing: a pattern on which no command is granted, or a command that is granted on
+  // no pattern. For any other refusal (a pattern for reading only) adds the pattern.
   void add_missing(std::set<std::string>& needed, std::set<std::string>& optional) const {
     for (const Right& cell : cells_) {
       if (cell.granted) continue;

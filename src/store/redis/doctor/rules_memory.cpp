@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether the server keeps what it acknowledged: memory and disk.
+// Rules about memory and disk: whether the server keeps what it has acknowledged.
 #include "base/duration.hpp"
 #include "base/text.hpp"
 #include "store/redis/doctor/rules.hpp"

@@ -28,7 +28,8 @@ local function try(command, ...)
   return not oom and not error:find('The user executing the script', 1, true)
 end
 
--- Calls with these arguments change nothing. No name contains a line feed, so no key does.
+-- Returns whether all calls are allowed. With these arguments they change nothing: no name contains
+-- a line feed, so no key does.
 local function all_allowed(may, n)
   return may('TYPE', n.lock) and may('TIME') and may('GET', n.token) and may('PTTL', n.lock)
     and may('SET', n.token, '1', 'PX', '0') and may('DEL', n.revoked .. '\n')

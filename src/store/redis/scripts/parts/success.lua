@@ -6,7 +6,7 @@ local function ms_since_success(done)  -- nil: no success is remembered
   return since and math.max(now_ms() - since, 0)
 end
 
--- Remembers it for so many ms from the grant.
+-- Remembers the success of this record for so many ms from its grant.
 local function note_success(done, record, remember_ms)
   local since = tonumber(record:match('"since_ms":(%d+)') or '0')
   local left = remember_ms - (now_ms() - since)

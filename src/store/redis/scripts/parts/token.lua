@@ -23,7 +23,8 @@ local function next_token(n)
   n.next = decimal(math.max(last + 1, tonumber(n.next)))
 end
 
--- Keeps the token for a day, give or take an hour. Java's RFencedLock sets no TTL; it is left so.
+-- Stores n.next, for a day, give or take an hour. Java's RFencedLock sets no TTL: such a token
+-- keeps none.
 local function store_token(n)
   local left = n.stored and redis.call('PTTL', n.token) or 0
   if left == -1 or left > 82800000 then
