@@ -168,7 +168,8 @@ bool take(const Json& json, const EtcdStatus& /*status*/, EtcdAnswer& answer) {
   return !answer.version.empty();
 }
 
-// Returns the answer if the refusal says that the request's wish is already fulfilled.
+// Returns an answer in place of a refusal which says that what the request asks for is already so;
+// nullopt: any other refusal.
 std::optional<EtcdAnswer> wished(const EtcdRequest& request, const EtcdRefusal& refusal) {
   if (std::holds_alternative<EtcdGrant>(request) && refusal.text == etcd_says::k_lease_exists)
     return EtcdAnswer{.existed = true};

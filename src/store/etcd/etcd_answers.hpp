@@ -50,7 +50,7 @@ using EtcdRead = std::variant<EtcdAnswer, EtcdRefusal>;
 
 EtcdRead read_answer(const EtcdRequest& request, const HttpAnswer& answer);
 
-// Returns the token; empty: the server asks for no login.
+// Returns the token of the login; empty: the server asks for no login.
 std::variant<std::string, EtcdRefusal> read_login(const HttpAnswer& answer);
 
 struct EtcdEvent {
@@ -58,7 +58,7 @@ struct EtcdEvent {
   EtcdKey key;
 };
 
-// What one line of a watch says.
+// The content of one line of a watch.
 struct EtcdNews {
   int created = 0;  // how many watches have begun
   std::vector<EtcdEvent> events = {};

@@ -51,7 +51,8 @@ class EtcdClient {
   };
   const Failure& failure() const { return failure_; }
 
-  // A time before the first byte of the newest run()'s requests was sent, but after its login.
+  // Returns a time before the first byte of the requests of the newest run() was sent, but after
+  // its login.
   Time sent_at() const { return sent_at_; }
 
   // Returns a watch of this etcd with our login and interrupt, on a separate connection.
@@ -59,7 +60,7 @@ class EtcdClient {
 
   bool connected() const { return wire_.connected(); }
   void disconnect() { wire_.disconnect(); }
-  // The member that is or will be asked: "etcd://host:port".
+  // Returns the member that is or will be asked: "etcd://host:port".
   std::string where() const { return wire_.where(); }
 
  private:

@@ -36,8 +36,8 @@ inline constexpr int k_unauthenticated = 16;
 EtcdRefusal refusal_of(int grpc, std::string_view message);
 // Reads the error of a stream, as Go writes it: "rpc error: code = PermissionDenied desc = …".
 EtcdRefusal refusal_of(std::string_view rpc_error);
-// Judges a reply that has no message of etcd: it comes from another server, or from an etcd whose
-// gateway is off.
+// Returns the meaning of a reply without a message of etcd: it comes from another server, or from
+// an etcd whose gateway is off.
 EtcdRefusal refusal_of_status(int http);
 
 namespace etcd_says {

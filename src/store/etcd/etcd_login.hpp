@@ -26,7 +26,7 @@ class EtcdLogin {
 
   bool has_user() const { return !user_.empty(); }
   bool needed() const { return has_user() && !token_; }
-  // Empty: no token is needed, or none has been issued yet.
+  // Returns the token; empty: no token is needed, or none has been issued yet.
   std::string token() const { return token_.value_or(""); }
   void forget() { token_.reset(); }
 

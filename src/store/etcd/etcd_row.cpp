@@ -40,7 +40,7 @@ Duration note_life(const StoredLock& state, const Moment& moment) {
   return life;
 }
 
-// Takes a key whose value only another program, or a newer dlock, understands.
+// Adds a key to the row whose value only another program, or a newer dlock, understands.
 void take_foreign(EtcdRow& row, std::size_t index, StoreTime now) {
   const EtcdKey& key = row.keys[index];
   row.state.layout = std::max(row.state.layout, layout_of(key.value));
@@ -81,7 +81,7 @@ EtcdCompare untouched(const EtcdKey& key) {
           .than = key.modified};
 }
 
-// Adds the changes of one lock to a change.
+// Adds the changes of one lock to an EtcdChange.
 class Writer {
  public:
   Writer(const EtcdRow& before, const StoredLock& after, const EtcdStep& step, EtcdChange& change)
@@ -193,7 +193,7 @@ class Writer {
     if (key.lease != 0) change_.left.push_back(key.lease);
   }
 
-  // The lease of a foreign key is not revoked, as it may have other keys.
+  // Deletes a foreign key. Its lease is not revoked, as it may have other keys.
   void drop_foreign(std::size_t index) {
     touch(index);
     change_.txn.then.emplace_back(EtcdDelete{{before_.keys[index].key}});
@@ -225,8 +225,8 @@ class Writer {
 
 }  // namespace
 
-// Returns a range from the first hexadecimal digit to past the last one: it leaves out most locks
-// whose names begin with this lock's name.
+// Returns a range that has all keys of the lock, in whose names a hexadecimal digit follows the
+// '/'. It leaves out most locks whose names begin with this lock's name.
 EtcdRange keys_of_lock(const std::string& lock) {
   return {.first = lock + "/0", .end = lock + "/g"};
 }
@@ -247,7 +247,8 @@ EtcdRow row_of(std::string lock,
                const std::vector<EtcdKey>& note,
                StoreTime now) {
   std::erase_if(keys, [&](const EtcdKey& one) { return lock_of_key(one.key) != lock; });
-  // The keys of one transaction share a revision; they come in the order of their names.
+  // `keys` are in the order of creation; keys that one transaction created share a revision, and
+  // are in the order of their names.
   EtcdRow row{.lock = std::move(lock), .keys = std::move(keys)};
   for (std::size_t i = 0; i < row.keys.size(); ++i)
     if (!take_holder(row, i, now) && !take_waiter(row, i, now)) take_foreign(row, i, now);

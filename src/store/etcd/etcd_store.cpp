@@ -109,7 +109,7 @@ std::int64_t EtcdStore::epoch_for_grant(const Rows& rows,
   return rows.epoch.for_grant(rows.revision, rows.moment.wall_us, contender::largest_token(locks));
 }
 
-// Carries out a change. False: another change came first, and nothing was written.
+// Carries out a change. Returns false if another change came first; then nothing was written.
 Result<bool> EtcdStore::write(const EtcdChange& change, Time limit) {
   std::vector<EtcdRequest> all = change.leases;
   all.emplace_back(change.txn);
@@ -166,7 +166,7 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
   }
 }
 
-// Asks how long the leases have left, for display and for watchers.
+// Asks how long the leases have left, and notes it in the rows, for display and for watchers.
 Result<void> EtcdStore::see_ends(Rows& rows, Time limit) {
   std::vector<EtcdRequest> questions;
   std::vector<std::optional<StoreTime>*> foreign;
@@ -187,7 +187,8 @@ Result<void> EtcdStore::see_ends(Rows& rows, Time limit) {
   const auto answers = client_.run(questions, limit);
   if (!answers) return answers.error();
   for (std::size_t i = 0; i < questions.size(); ++i) {
-    // If a lease has ended by now, it still existed when its key was read.
+    // Even if a lease has ended by now, it counts for a moment, because it still existed when its
+    // key was read.
     const StoreTime end =
         rows.moment.now + std::max<Duration>((*answers)[i].ttl, std::chrono::milliseconds(1));
     if (ours[i] == nullptr) {

@@ -38,7 +38,8 @@ class EtcdStore final : public TableStore {
   static std::unique_ptr<EtcdStore> open(const EtcdAddress& address, const StoreOptions& options);
 
   std::string where() const override { return where_; }
-  // Errc::bad_usage: the name begins like the keys of notes, so they could be confused.
+  // Returns the name itself. Errc::bad_usage: the name begins like the keys of notes, so they could
+  // be confused.
   Result<std::string> key_of(const LockName& name) const override;
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;

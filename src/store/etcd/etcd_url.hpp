@@ -27,7 +27,7 @@ struct EtcdAddress {
   std::string text;
 };
 
-// Errc::bad_usage says what is wrong.
+// Parses the URL. Errc::bad_usage: the URL is wrong; the text says why.
 Result<EtcdAddress> parse_etcd_url(std::string_view url);
 
 // Returns "etcd://host:port", for messages.

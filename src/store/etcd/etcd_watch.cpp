@@ -63,7 +63,7 @@ Result<std::optional<EtcdEvent>> EtcdWatch::await_event(Time until) {
   }
 }
 
-// Reads more of the stream. False: the limit has passed.
+// Reads more of the stream. Returns false if the limit has passed.
 Result<bool> EtcdWatch::read(Time limit) {
   auto more = wire_.receive_lines(limit);
   if (!more || !*more) return more;

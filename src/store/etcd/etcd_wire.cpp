@@ -123,8 +123,9 @@ std::vector<std::string> EtcdWire::take_lines() {
   return lines;
 }
 
-// Feeds the reader more bytes, or the end of the stream. Answers stay in the reader after the
-// connection is gone. If the member is silent, time is left for another member.
+// Receives bytes, or the end of the stream, for the reader, and returns the number of bytes.
+// Answers stay in the reader after the connection is gone. If the member is silent, time is left
+// for another member.
 Result<std::size_t> EtcdWire::feed(Time limit) {
   if (!heard_ && address_.servers.size() > 1) limit = share_of(limit, 2);
   std::array<char, k_buffer_bytes> buffer;
@@ -159,8 +160,8 @@ Error EtcdWire::lost(const Error& reason, Time started, Time limit) {
   return lost_connection(server, reason, started, limit);
 }
 
-// Returns what seems to listen there, for an error text: a server that speaks another protocol, or
-// expects TLS, drops the connection at its first bytes.
+// Returns what seems to listen at the member's address, for an error text: a server that speaks
+// another protocol, or expects TLS, drops the connection at its first bytes.
 std::string EtcdWire::what_listens(const Error& error, Time limit) {
   if (has_answered_ || error.code != Errc::unavailable) return {};
   return hang_ups_.one_more(address_.servers[server_], "etcd", limit, interrupt_);

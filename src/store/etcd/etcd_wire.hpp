@@ -41,8 +41,8 @@ class EtcdWire {
   Result<void> send(const std::vector<EtcdWords>& requests, const std::string& token, Time limit);
   // Receives the next answer. `started`: when the caller's call began, for the text of an error.
   Result<HttpAnswer> receive(Time started, Time limit);
-  // Receives more lines of a streamed answer, or its end. False: the limit has passed. After
-  // Errc::cancelled the connection is kept.
+  // Receives more lines of a streamed answer, or its end. Returns false if the limit has passed.
+  // After Errc::cancelled the connection is kept.
   Result<bool> receive_lines(Time limit);
   std::vector<std::string> take_lines();
   std::optional<HttpAnswer> take_end() { return reader_.next(); }
