@@ -106,7 +106,8 @@ Finding examine_folder(ZkSession& session, const ZkAddress& address, Time soon) 
   return judge_zk_folder(folder, zk_others(answers->front().acl, address.user), address.is_private);
 }
 
-// Opens a session that is as long as a lease, and ends it at once.
+// Opens a session that is as long as a lease, adds what it shows to the findings and the identity,
+// and ends it at once.
 void examine_session(const ZkAddress& address,
                      const StoreOptions& options,
                      const ExamineTerms& terms,

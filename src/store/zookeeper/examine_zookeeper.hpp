@@ -28,7 +28,8 @@ std::optional<ZkServerWords> parse_srvr(std::string_view answer);
 Finding judge_zk_version(const std::string& version);
 Finding judge_zk_mode(const std::string& mode);
 Finding judge_zk_servers(std::size_t named);
-// `others`: other users with rights to `folder`, the folder of the locks (zk_rights.hpp).
+// Judges the rights to `folder`, the folder of the locks. `others`: the other users with rights to
+// it (zk_rights.hpp).
 Finding judge_zk_folder(const std::string& folder, const std::string& others, bool is_private);
 
 }  // namespace dlock

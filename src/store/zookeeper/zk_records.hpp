@@ -23,7 +23,7 @@ namespace dlock {
 
 // The kinds of requests: which fields each uses, and what its answer has.
 enum class ZkOp {
-  // Path, data, node: answers its path with the number, and its stat (in a multi perhaps only
+  // Path, data, node: answers the path, with its number, and the stat (in a multi perhaps only its
   // zxids).
   create,
   remove,         // path, version
@@ -143,7 +143,7 @@ struct ZkHeader {
   std::int32_t error = 0;
 };
 
-// Each returns nullopt if the frame is no such record.
+// Read a frame. Each returns nullopt if the frame is no such record.
 std::optional<ZkConnected> zk_connected(std::string_view frame);
 std::optional<ZkHeader> zk_header(std::string_view frame);
 std::optional<ZkEvent> zk_event(std::string_view frame);

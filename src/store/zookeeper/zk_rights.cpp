@@ -11,7 +11,7 @@ namespace dlock {
 namespace {
 
 constexpr std::int32_t k_read = 1;
-// In the order in which zkCli writes them.
+// The letters of the rights, in the order in which zkCli writes them.
 constexpr std::array<std::pair<std::int32_t, char>, 5> k_letters{
     {{4, 'c'}, {8, 'd'}, {k_read, 'r'}, {2, 'w'}, {16, 'a'}}};
 

@@ -125,7 +125,7 @@ class RowReader {
   bool waited_ = false;
 };
 
-// Adds the changes of one lock to a change.
+// Adds the changes of one lock to a ZkChange.
 class RowWriter {
  public:
   RowWriter(const ZkRow& before,
@@ -310,7 +310,7 @@ bool may_be_passed_over(const ZkRow& row) {
   if (row.state.line.empty()) return false;
   const std::string& id = row.state.line.front().id;
   const std::size_t index = row.waiters.at(id);
-  // Not a foreign node, whose id is its path.
+  // A foreign waiter has the path of its node as its id.
   return !row.early.contains(index) && id != row.nodes[index].path;
 }
 
@@ -322,7 +322,7 @@ void add_zk_change(const ZkRow& before,
   RowWriter(before, which, after, step, change).write();
 }
 
-// If the folder of notes is created by this change, it begins with version 0 and without data.
+// If the folder of notes is missing, this change also creates it, with version 0 and without data.
 void add_zk_epoch(const std::string& folder,
                   const contender::Epoch& read,
                   std::int64_t wanted,

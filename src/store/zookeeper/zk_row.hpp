@@ -128,12 +128,12 @@ void add_zk_change(const ZkRow& before,
                    const ZkStep& step,
                    ZkChange& change);
 
-// The upper half of a zxid counts the leaders, so each new leader moves tokens forward by 2^32 us
-// (72 minutes). A new epoch compensates for the leaders so far; below 2^53 there is room for
-// 500,000 leaders (Epoch::k_numbers).
-//
 // Adds the condition that the epoch (the data of the folder of notes) is still as it was read, and
 // raises it to `wanted`.
+//
+// The upper half of a zxid counts the leaders, so each new leader moves tokens forward by 2^32 µs
+// (72 minutes). A new epoch compensates for the leaders so far; below 2^53 there is room for
+// 500,000 leaders (Epoch::k_numbers).
 void add_zk_epoch(const std::string& folder,
                   const contender::Epoch& read,
                   std::int64_t wanted,

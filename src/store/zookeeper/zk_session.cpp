@@ -115,7 +115,7 @@ Result<void> ZkSession::reach(const Endpoint& server, Time limit) {
   return {};
 }
 
-// Sends connect and login, then `more`. True: the session is ours. False: it is over.
+// Sends connect and login, then `more`. Returns true if the session is ours, false if it is over.
 Result<bool> ZkSession::greet(const std::string& more, Time limit) {
   std::string bytes = zk_connect_frame(
       identity_, wire_ms(wanted_ == k_any_timeout ? k_looker : wanted_), last_zxid_);
@@ -233,7 +233,7 @@ Result<void> ZkSession::take_event(const std::string& frame) {
   return {};
 }
 
-// Whether the connection is open and has received nothing but events.
+// Returns whether the connection is open and has received nothing but events.
 bool ZkSession::alive() {
   const Time now = BootClock::now();
   while (!transport_->idle()) {

@@ -64,27 +64,28 @@ class ZkSession {
   // followers renews as well. Then the session ends at sent_at() + timeout or later.
   Result<ZkAnswers> reattach(const std::vector<ZkRequest>& requests, Time limit);
 
-  // A time before the first byte of the newest run() or reattach() was sent, connecting included.
+  // Returns a time before the first byte of the newest run() or reattach() was sent, also before it
+  // connected.
   Time sent_at() const { return sent_at_; }
 
-  // As sent_at(), for the newest connection.
+  // Returns a time before the first byte of the newest connection was sent.
   Time attached_at() const { return attached_at_; }
 
-  // If connected, ends the session and its nodes, without waiting for an answer. Otherwise the
+  // Ends the session and its nodes if connected, without waiting for an answer. Otherwise the
   // session ends by its timeout.
   void quit(Time limit);
 
-  // True: an event has arrived, so it is time to look. False: `until` has passed.
-  // Errc::unavailable: the connection and its watches are gone, or there was no connection. After
-  // Errc::cancelled the connection is kept.
+  // Waits for an event. Returns true if one has arrived, so it is time to look; false if `until`
+  // has passed. Errc::unavailable: the connection and its watches are gone, or there was no
+  // connection. After Errc::cancelled the connection is kept.
   Result<bool> await_event(Time until);
   // Removes and returns the events received so far, including during run(), oldest first.
   std::vector<ZkEvent> take_events();
 
-  // With number 0, no server is known to have created the session yet.
+  // Returns our identity. With number 0, no server is known to have created the session yet.
   const ZkIdentity& identity() const { return identity_; }
-  // The timeout that the server granted: as requested, or the server's shortest; zero before the
-  // first answer.
+  // Returns the timeout that the server granted: as requested, or the server's shortest; zero
+  // before the first answer.
   Duration timeout() const { return granted_; }
   bool connected() const { return transport_.has_value(); }
   bool is_over() const { return ended_; }  // the session has expired or was closed
@@ -92,7 +93,7 @@ class ZkSession {
   const ZkAddress& address() const { return address_; }
   const std::string& where() const { return address_.text; }
 
-  // Returns the error of the first answer that is no verdict.
+  // Returns the error of the first answer that is no verdict; nullopt: all are verdicts.
   std::optional<Error> error_in(const std::vector<ZkAnswer>& answers) const;
 
  private:

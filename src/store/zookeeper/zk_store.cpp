@@ -28,9 +28,10 @@ Error open_to_others(const ZkRow& row, const std::string& where) {
               ": another user made it first; delete it, or use another name"};
 }
 
-// Undoes a part of a claim of several names, which must hold all or none; returns whether there was
-// such a part. It remains if a waiter became a holder in the same multi in which another node was
-// created that had to be undone, or if that multi got no answer.
+// Removes from `after` the part of a claim of several names that is granted although the whole
+// claim is not; returns whether there was such a part. It remains if a waiter became a holder in
+// the same multi in which another node was created that had to be undone, or if that multi got no
+// answer.
 bool drop_part(const Claim& claim, std::vector<StoredLock>& after) {
   std::vector<std::pair<StoredLock*, OwnerId>> held;
   for (StoredLock& state : after)
@@ -58,8 +59,9 @@ std::unique_ptr<ZkStore> ZkStore::open(const ZkAddress& address, const StoreOpti
   return std::unique_ptr<ZkStore>(new ZkStore(address, options.interrupt));
 }
 
-// A node ends with its session, so it cannot be kept. And a session could get a longer timeout, but
-// the next leader would know only the timeout with which it was made.
+// Returns what is not supported. A lock cannot be kept, because its node ends with the session. A
+// lease cannot become longer: its session could get a longer timeout, but the next leader would
+// know only the timeout with which it was made.
 StoreTraits ZkStore::traits() const {
   return {.keep = false, .longer = false};
 }
@@ -71,7 +73,7 @@ Result<std::string> ZkStore::key_of(const LockName& name) const {
                    ": the folder of this name has another use there"};
 }
 
-// Notes what the rows show; called whenever rows were read.
+// Notes what the rows show, and returns them; called whenever rows were read.
 Result<ZkTable::Rows> ZkStore::seen(Result<ZkTable::Rows> rows,
                                     const std::vector<LockName>& names) {
   if (!rows) return rows;

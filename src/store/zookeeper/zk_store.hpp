@@ -44,18 +44,21 @@ class ZkStore final : public TableStore {
 
   StoreTraits traits() const override;
   std::string where() const override { return table_.address().text; }
-  // Errc::bad_usage: the folder with this name has another purpose.
+  // Returns the name itself. Errc::bad_usage: the folder with this name has another purpose.
   Result<std::string> key_of(const LockName& name) const override;
-  // Sends one request for each name in the folder. Errc::bad_usage: more than 10,000 names.
+  // Returns the names that match. Sends one request for each name in the folder. Errc::bad_usage:
+  // more than 10,000 names.
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
 
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
   Result<ReleaseVerdict> release(const Holds& holds,
                                  const ReleaseOptions& options,
                                  Time limit) override;
-  // Also for a claim that does not wait: an undone grant may have left its node behind as a waiter.
+  // Takes the claim out of the lines, even if it does not wait: a grant that was undone may have
+  // left its node behind as a waiter.
   Result<void> leave(const Claim& claim, Queueing queueing, Time limit) override;
-  // Also tells foreign holders, as Curator's Revoker does; that does not change the verdict.
+  // Revokes. Also asks foreign holders to release, as Curator's Revoker does; that does not change
+  // the verdict.
   Result<RevokeReply> revoke(const LockName& name, const RevokeOrder& order, Time limit) override;
 
  private:

@@ -18,7 +18,8 @@ constexpr std::string_view k_own_folder = "zookeeper";  // ZooKeeper's own folde
 
 }  // namespace
 
-// Runs the requests. Empty: the session is over. Otherwise all answers are verdicts.
+// Runs the requests. Returns an empty list if the session is over; otherwise a verdict for each
+// request. Any other answer makes the whole an error.
 Result<std::vector<ZkAnswer>> zk_answers_of(ZkSession& session,
                                             const std::vector<ZkRequest>& requests,
                                             Time limit) {
@@ -58,7 +59,7 @@ std::string ZkTable::note_folder() const {
 void ZkTable::begin(const Claim& claim) {
   owner_ = claim.owner;
   ttl_ = claim.ttl;
-  // A nested run may need no own session.
+  // A nested run may need no session of its own.
   if (claim.ancestors.empty()) owners_.of_claim(owner_, ttl_);
 }
 
@@ -141,9 +142,9 @@ Result<ZkTable::Rows> ZkTable::load_by(ZkSession& session,
   }
 }
 
-// Returns nullopt if the session is over or nodes were removed while they were read. A list of
-// nodes is trusted only if all of them still exist: Curator creates the reader's node before it
-// removes the writer's.
+// Reads the rows once. Returns nullopt if the session is over or nodes were removed while they were
+// read. A list of nodes is trusted only if all of them still exist: when a writer becomes a reader,
+// Curator creates the reader's node before it removes the writer's.
 Result<std::optional<ZkTable::Rows>> ZkTable::try_load(ZkSession& session,
                                                        const std::vector<LockName>& names,
                                                        const Extent& extent,

@@ -53,13 +53,13 @@ class ZkTable {
   // Begins a claim: the next calls are for it, its session owns new nodes, and load() renews the
   // session.
   void begin(const Claim& claim);
-  // The newest claim's owner.
+  // Returns the owner of the newest claim.
   const OwnerId& owner() const { return owner_; }
   // Ends the claim's session if it has no nodes.
   void end_idle(Time limit);
 
-  // Which nodes are read. A node that is not read is listed as a waiter of which only the name is
-  // known; a claim needs no more of the nodes behind its own.
+  // Says which nodes are read. A node that is not read is listed as a waiter of which only the name
+  // is known; a claim needs no more of the nodes behind its own.
   struct Extent {
     bool only_before_us;  // reads no node behind the claim's own
     std::ptrdiff_t most;  // if more nodes than this are before the claim's own, reads none
@@ -67,7 +67,7 @@ class ZkTable {
   static constexpr Extent k_everything{false, 0};
   static constexpr Extent k_what_is_before_us{true, PTRDIFF_MAX};
 
-  // Adds to `changes` how often the locks changed while they were read.
+  // Reads the rows for a step. Adds to `changes` how often the locks changed while they were read.
   Result<Rows> load(const std::vector<LockName>& names,
                     const Extent& extent,
                     Time limit,
@@ -88,12 +88,12 @@ class ZkTable {
   // Returns the epoch for a grant that is based on these rows.
   std::int64_t epoch_for_grant(const Rows& rows, std::int64_t wall_us, FencingToken known) const;
   std::string note_folder() const;  // the data of this folder is the epoch
-  // From now on the epoch is not raised, because the folder belongs to another user.
+  // Stops raising the epoch, because the folder of notes belongs to another user.
   void stop_raising() { may_raise_ = false; }
 
-  // Carries out a change. False: another change came first, and nothing remains of ours.
+  // Carries out a change. Returns false if another change came first; then nothing remains of ours.
   Result<bool> write(const Rows& rows, const ZkChange& change, Time limit);
-  // The zxid of the newest successful write().
+  // Returns the zxid of the newest successful write().
   std::int64_t written() const { return written_; }
 
   // Disconnects all sessions but the looker; the sessions continue.

@@ -46,7 +46,8 @@ struct ZkAddress {
   }
 };
 
-// Errc::bad_usage says what is wrong. `tls`: the TLS settings that are not in the URL.
+// Parses the URL. Errc::bad_usage: the URL is wrong; the text says why. `tls`: the TLS settings
+// that are not in the URL.
 Result<ZkAddress> parse_zk_url(std::string_view url, const TlsSettings& tls = {});
 
 }  // namespace dlock

@@ -57,7 +57,7 @@ ZkTable::Requests ZkTable::folders_for(const Rows& rows, const ZkChange& change)
   return requests;
 }
 
-// Carries out a change. False: another change came first, and nothing remains of ours.
+// Carries out a change. Returns false if another change came first; then nothing remains of ours.
 Result<bool> ZkTable::write(const Rows& rows, const ZkChange& change, Time limit) {
   ZkSession& session = writer(change);
   Requests requests = folders_for(rows, change);
@@ -156,7 +156,7 @@ Result<bool> ZkTable::begin_anew(ZkSession& session,
                    "once its holders and waiters are gone"};
 }
 
-// With acl=private: returns whether another user has made the lock's folder since it was read. The
+// Returns whether, with acl=private, another user has made the lock's folder since it was read. The
 // next look will see that.
 bool ZkTable::is_open(const ZkAnswer& acl) const {
   return acl.code != ZkCode::ok || !zk_others(acl.acl, address_.user).empty();
