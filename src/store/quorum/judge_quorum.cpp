@@ -23,8 +23,8 @@ Finding judge_majority(std::size_t reached, std::size_t all) {
   return broken(seen, "no lock can be taken without a majority", "start the others");
 }
 
-// A replica that is promoted may have missed grants, like a restarted server, but its uptime does
-// not show it.
+// Judges whether a server is a replica: a replica that is promoted may have missed grants, like a
+// restarted server, but its uptime does not show it.
 Finding judge_roles(const std::vector<ExaminedServer>& servers) {
   for (const ExaminedServer& server : servers) {
     if (server.role != "slave") continue;

@@ -38,7 +38,7 @@ class MemberFiber {
   // `all` that add_waits() added. Returns the end of that part.
   const pollfd* go_on(const pollfd* polled, Time now);
 
-  // The server's store, for calls that need no connection: names and keys.
+  // Returns the server's store, for calls that need no connection: names and keys.
   const LockStore& store() const { return *store_; }
 
  private:

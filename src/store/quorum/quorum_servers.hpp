@@ -32,25 +32,25 @@ class QuorumServers {
 
   std::size_t size() const { return members_.size(); }
   std::vector<std::string> names() const;
-  // For calls that need no connection.
+  // Returns the store of a server, for calls that need no connection.
   const LockStore& store(std::size_t server) const { return members_[server]->store(); }
 
-  // Waits, and runs the letters that are there or arrive before `until`. False: interrupted, after
-  // the letters were run.
+  // Waits, and runs the letters that are there or arrive before `until`. Returns false if
+  // interrupted; the letters were run all the same.
   bool wait(Time until, bool may_be_interrupted = true);
   using Letter = std::function<void()>;
   void tell(Letter letter) { letters_.push_back(std::move(letter)); }
 
-  // Lets the server's fiber run the job; wait() runs the letter that the job returns. False: the
-  // server's queue is so long that the server must be frozen.
+  // Lets the server's fiber run the job; wait() runs the letter that the job returns. Returns false
+  // if the server's queue is so long that the server must be frozen.
   using Job = std::function<Letter(LockStore&)>;
   bool post(std::size_t server, Job job, bool may_be_cut);
   // Returns whether all posted jobs are done, at every server.
   bool have_answered() const;
-  // Called between two calls: runs the letters that have arrived since the previous call.
+  // Runs the letters that have arrived since the previous call.
   void catch_up() { wait(BootClock::now(), /*may_be_interrupted=*/false); }
-  // Called before all servers are asked: cuts calls whose server has been silent for so long that
-  // it must be frozen.
+  // Cuts calls whose server has been silent for so long that it must be frozen. Called before all
+  // servers are asked.
   void cut_frozen();
 
   // Asks one server. Errc::cancelled: interrupted, and the call has ended. `to_the_end`: the call
@@ -58,7 +58,8 @@ class QuorumServers {
   template <class T>
   Result<T> ask_one(std::size_t server, const Call<T>& call, Time limit, bool to_the_end = false);
 
-  // Asks each server. Once `needed` servers have answered, the others get as long again.
+  // Asks each server. Once `needed` servers have answered without an error, the others get as much
+  // time again, at least k_least_patience.
   template <class T>
   Answers<T> ask_each(const Call<T>& call, std::size_t needed, Time limit);
 

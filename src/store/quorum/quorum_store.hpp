@@ -25,12 +25,13 @@ namespace dlock {
 class QuorumStore final : public LockStore {
  public:
   struct Terms {
-    // For this long after its start a server does not vote.
+    // A server does not vote for this long after its start.
     Duration delay{};
     std::uint64_t seed = 0;
     const Interrupt* interrupt = nullptr;  // null: no call is interrupted
   };
-  // quorum::k_least to k_most servers; Errc::bad_config if a server is named twice.
+  // Opens a store over quorum::k_least to k_most servers. Errc::bad_config: a server is named
+  // twice.
   static Result<std::unique_ptr<LockStore>> open(const std::vector<MemberFiber::Opener>& servers,
                                                  const Terms& terms);
 
