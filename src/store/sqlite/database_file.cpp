@@ -48,7 +48,8 @@ std::optional<bool> is_mounted_alone(const std::string& path) {
   const bool told = ::statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE, &file) == 0 &&
                     (file.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
   if (told) return (file.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
-  // Before Linux 5.8, or if a seccomp filter does not know statx(2).
+  // statx(2) cannot tell before Linux 5.8, or under a seccomp filter that does not know it. Then
+  // the mounts of the file and of its directory are compared.
   const std::string own = mount_of(path);
   if (own.empty()) return {};
   std::error_code error;

@@ -21,9 +21,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// In steps of SQLite's virtual machine; building a text of k_answer_bytes may be one step. SQLite
-// reads the clock only in loops. A statement of ours has 100 steps, and the schema of the file
-// (constraints, indexes) must not add many more.
+// Numbers of instructions (steps) of SQLite's virtual machine: the most in one statement, and those
+// between two calls of on_turn(). A statement of ours has 100 steps, and the schema of the file
+// (constraints, indexes) must not add many more: SQLite calls on_turn() only in loops, and building
+// a text of k_answer_bytes may be one step.
 constexpr int k_most_steps = 512;
 constexpr int k_steps_of_a_turn = 32;
 constexpr int k_long_log = 1000;  // in pages: the default of SQLite
@@ -53,8 +54,9 @@ bool judge_what_is_opened() {
   return files != nullptr && files->xSetSystemCall(files, "open", ours) == SQLITE_OK;
 }
 
-// One step of these functions can take hours with long texts: their time grows with the product of
-// the lengths. No statement of ours needs them, and a constraint that needs them is refused.
+// Replaces the functions k_slow of SQL by an error. One step of such a function can take hours with
+// long texts: its time grows with the product of the lengths. No statement of ours needs them, and
+// a constraint that needs them is refused.
 void leave_out_slow_functions(sqlite3* db) {
   constexpr std::pair<const char*, int> k_slow[] = {{"glob", 2},
                                                     {"instr", 2},
@@ -163,7 +165,8 @@ Error SqliteDatabase::failed(std::string_view act) const {
   return local::with_advice({meaning, what + printable(reason)}, directory_of(path_));
 }
 
-// Called if another writer has the lock, usually for microseconds: waits 1, 2, then 4 ms.
+// Called by SQLite if another writer has the lock, usually for microseconds: waits 1, 2, then 4 ms.
+// Returns 0 if the call should give up, otherwise 1.
 int SqliteDatabase::on_busy(void* self, int tries) {
   auto* const db = static_cast<SqliteDatabase*>(self);
   const Time now = BootClock::now();

@@ -57,7 +57,7 @@ class SqliteStore final : public TableStore {
   Result<bool> await_change(Time until) override;
 
   Result<void> connect();
-  // All of these need a transaction that has begun.
+  // The functions below need a transaction that has begun.
   Result<void> prepare_tables();
   Result<std::vector<State>> load_all(const std::vector<LockName>& names);
   Result<State> load(const std::string& name);
