@@ -52,7 +52,8 @@ Result<void> set_user(std::string_view text, const UrlForm& form, StoreUrl& part
   return {};
 }
 
-// Refuses hosts that have a ':' without a port after it.
+// Refuses hosts that have a ':' without a port after it, and for a socket any host or an empty
+// path.
 Result<void> check_hosts(const UrlForm& form, const StoreUrl& parts) {
   if (form.is_socket && parts.path.empty()) return bad_url("the path of the socket is missing");
   if (form.is_socket && !parts.hosts.empty())

@@ -35,7 +35,7 @@ struct WithForms {
 // Returns Errc::bad_config, with the statement that makes the row for this name.
 Error no_row(const WithOption& with, const std::string& where, std::string_view name);
 
-// Errc::bad_usage lists the forms.
+// Parses the value of `?with=`. Errc::bad_usage: it has another form; the text lists the forms.
 Result<WithOption> parse_with(std::string_view value, const WithForms& forms);
 
 }  // namespace dlock
