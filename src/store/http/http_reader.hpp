@@ -33,14 +33,15 @@ class HttpReader {
   HttpReader& operator=(HttpReader&&) noexcept;
   ~HttpReader();
 
-  // Takes received bytes. Errc::protocol: the text follows "the server …".
+  // Takes received bytes. Errc::protocol: the bytes are no answer; the text continues "the server
+  // …".
   Result<void> feed(std::string_view bytes);
   // Notes the end of the connection. Returns whether that completes an answer without a length.
   bool end();
 
   // Removes and returns the next complete answer; nullopt: it is not complete yet.
   std::optional<HttpAnswer> next();
-  // Whether no answer has begun and none waits for next().
+  // Returns whether no answer has begun and no answer waits for next().
   bool empty() const;
 
   // Removes and returns the complete body lines received so far of the current answer (status 200
