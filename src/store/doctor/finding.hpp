@@ -34,7 +34,7 @@ struct Finding {
   std::string remedy = {};  // for errors and warnings
 };
 
-// These functions make a finding; the caller adds the id and the server.
+// Each makes a finding of one level; the caller adds the id and the server.
 inline Finding good(std::string seen = {}) {
   return {.id = {}, .level = Level::good, .seen = std::move(seen)};
 }
@@ -65,7 +65,7 @@ class Findings {
 
 // Returns the finding for a failed connect. `text`: why there is no connection.
 Finding judge_connect(const std::string& text);
-// Judges the times of answers; `more` is added to the text. A renewal has a tenth of `ttl`.
+// Judges the times of answers: a renewal may take a tenth of `ttl`. `more` is added to the text.
 Finding judge_answers(Duration p50, Duration p99, Duration ttl, const std::string& more = {});
 // Returns a text like "0.24ms": finer than format_duration(), for times below a second.
 std::string fine_duration(Duration d);

@@ -17,7 +17,7 @@ struct Identity {
   std::vector<Part> parts = {};
   std::string unseen = "the store did not answer";  // why a part is missing; empty: complete
 
-  // `value`: empty if the store does not report it; `otherwise` is then the reason.
+  // Adds a part. `value`: empty if the store does not report it; `otherwise` is then the reason.
   void add(std::string name, std::string value, const std::string& otherwise);
 };
 

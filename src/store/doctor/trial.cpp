@@ -106,7 +106,7 @@ class Tryout {
     waits_ = reply && std::holds_alternative<Refusal>(*reply);
   }
 
-  // The rival revokes the lock; the holder, which watches the lock, should get a message.
+  // Lets the rival revoke the lock. The holder, which watches the lock, should get a message.
   void lose_and_hear() {
     const auto watching = holder_.watch_hold(holds_, until());
     if (!watching || !watching->untracked_because.empty()) {

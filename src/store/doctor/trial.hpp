@@ -82,7 +82,8 @@ Finding measure_answers(LockStore& store, const ExamineTerms& terms, ExaminedSer
 
 Finding judge_trial(const Trial& trial);
 Finding judge_turns(const Trial& trial);
-// `renewed_every`: how long a loss can remain unnoticed without messages.
+// Judges the messages to the holder. `renewed_every`: how long a loss can remain unnoticed without
+// messages.
 Finding judge_changes(const Trial& trial, Duration renewed_every);
 
 }  // namespace dlock
