@@ -10,6 +10,11 @@ set(libraries
   "nlohmann-json|nlohmann-json3-dev|${nlohmann_json_VERSION}"
   "spdlog|libspdlog-dev|${spdlog_VERSION}"
   "toml11|libtoml11-dev|${toml11_VERSION}")
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  string(REGEX MATCH "^[0-9]+" major ${CMAKE_CXX_COMPILER_VERSION})
+  list(APPEND libraries "libgcc|libgcc-${major}-dev|${CMAKE_CXX_COMPILER_VERSION}"
+    "libstdc++|libstdc++-${major}-dev|${CMAKE_CXX_COMPILER_VERSION}")
+endif()
 if(DLOCK_TLS)
   list(APPEND libraries "OpenSSL|libssl-dev|${OPENSSL_VERSION}")
 endif()
@@ -36,8 +41,10 @@ foreach(library ${libraries})
   list(GET parts 2 version)
   set(packaged "")
   if(DPKG_QUERY)
-    execute_process(COMMAND ${DPKG_QUERY} -W -f "\${Version}" ${package}
+    # A line for each architecture of the package.
+    execute_process(COMMAND ${DPKG_QUERY} -W -f "\${Version}\n" ${package}
                     OUTPUT_VARIABLE packaged ERROR_QUIET)
+    string(REGEX MATCH "^[^\n]+" packaged "${packaged}")
   endif()
   if(packaged)
     set(version ${packaged})

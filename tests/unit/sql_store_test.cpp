@@ -38,7 +38,7 @@ constexpr sql::Dialect k_dialect{
     .equals = " = ",
     .is_greater = " > ",
     .locks_rows = "",
-    .keeps_row = " on conflict do nothing",
+    .keeps_row = " on conflict (name) do nothing",
     .put = "replace",
     .put_end = "",
 };
@@ -60,9 +60,9 @@ class Server {
     const std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> end(prepared,
                                                                          &sqlite3_finalize);
     const std::string said = sqlite3_errmsg(db_.get());
-    cause =
-        said.find("no such table") == std::string::npos ? sql::Cause::other : sql::Cause::no_table;
-    if (made != SQLITE_OK && cause == sql::Cause::no_table) return {};
+    failed = made != SQLITE_OK && said.find("no such table") != std::string::npos;
+    cause = failed ? sql::Cause::no_table : sql::Cause::other;
+    if (failed) return {};
     CAPTURE(statement.text);
     REQUIRE(said == "not an error");
     for (std::size_t i = 0; i < statement.parameters.size(); ++i) {
@@ -70,7 +70,8 @@ class Server {
       sqlite3_bind_text(prepared, at, statement.parameters[i]->c_str(), -1, SQLITE_STATIC);
     }
     sql::Answer answer;
-    while (sqlite3_step(prepared) == SQLITE_ROW) {
+    int done = SQLITE_DONE;
+    while ((done = sqlite3_step(prepared)) == SQLITE_ROW) {
       sql::Values& row = answer.rows.emplace_back();
       for (int i = 0; i < sqlite3_column_count(prepared); ++i) {
         const auto* const text = sqlite3_column_text(prepared, i);
@@ -78,6 +79,8 @@ class Server {
         if (text != nullptr) row.emplace_back(reinterpret_cast<const char*>(text));  // NOLINT
       }
     }
+    failed = done != SQLITE_DONE;
+    if (failed) cause = sql::Cause::exists;
     answer.affected = sqlite3_changes(db_.get());
     return answer;
   }
@@ -89,6 +92,7 @@ class Server {
   bool in_transaction() const { return sqlite3_get_autocommit(db_.get()) == 0; }
 
   sql::Cause cause = sql::Cause::other;
+  bool failed = false;  // the newest statement, for that cause
 
  private:
   struct Close {
@@ -119,10 +123,11 @@ class TestStore final : public SqlStore {
     std::vector<sql::Answer> answers;
     for (const sql::Statement& one : statements) {
       answers.push_back(server_.carry_out(one));
-      if (server_.cause == sql::Cause::no_table) {
+      if (server_.failed) {
+        const sql::Cause why = server_.cause;
         if (server_.in_transaction()) server_.carry_out({"rollback"});
-        server_.cause = sql::Cause::no_table;
-        return Error{Errc::refused, "there is no table"};
+        server_.cause = why;
+        return Error{Errc::refused, "a statement failed"};
       }
       if (updates_find_no_row && one.text.starts_with("update")) answers.back().affected = 0;
     }
@@ -160,6 +165,21 @@ TEST_CASE("sql: a claim whose row was not written is an error") {
   const auto reply = store.acquire(claim_of("p", "t"), Queueing::no, k_limit);
   REQUIRE_FALSE(reply);
   CHECK(reply.error().text.find("stays as it was") != std::string::npos);
+}
+
+TEST_CASE("sql: a row that an index of another program refuses is an error, and is not repeated") {
+  Server server;
+  TestStore store(server);
+  CHECK(*store.release(granted(store, claim_of("p", "t")), {}, k_limit) ==
+        ReleaseVerdict::released);
+  server.carry_out({"create unique index other on dlock (locked_by)"});
+  store.messages = 0;
+  Claim second = claim_of("q", "u");
+  second.names = {name_of("b")};
+  const auto reply = store.acquire(second, Queueing::no, k_limit);
+  REQUIRE_FALSE(reply);
+  CHECK(reply.error().text == "a statement failed");
+  CHECK(store.messages == 2);
 }
 
 TEST_CASE("sql: a release is one message if the row is as our newest step wrote it") {

@@ -38,6 +38,7 @@ std::string select_time(const std::string& column) {
 constexpr sql::Dialect k_dialect{
     .tables = &MysqlStore::tables,
     .state_column = "mediumtext not null default ('')",
+    .state_has_default = false,
     .own_columns =
         "select count(*) from information_schema.columns where table_schema = database() "
         "and column_name in ('token', 'version', 'state') and table_name = $1",

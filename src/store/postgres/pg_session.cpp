@@ -293,7 +293,8 @@ PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {
     if (addresses.size() > 1) note_silence(addresses[i], silent);
     if (!why || !silent) why = std::move(made.why);
     if (why->hint.empty() && is_about_tls(why->reason)) why->hint = ways_out;
-    if (ends_search(why->code)) break;
+    // The addresses of one host are one server, so that its certificate is the same.
+    if (ends_search(why->code) || why->code == Errc::protocol) break;
   }
   return *why;
 }

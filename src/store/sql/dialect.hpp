@@ -18,6 +18,8 @@ struct Dialect {
   // missing.
   std::vector<std::string> (*tables)(const std::string& table);
   std::string_view state_column;  // type and default of the column "state"
+  // False: the column has no default in the tables of an earlier dlock.
+  bool state_has_default = true;
   // A statement that returns how many of the columns token, version and state the table $1 has.
   std::string_view own_columns;
 

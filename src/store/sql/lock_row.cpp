@@ -110,19 +110,25 @@ std::string text_at(const Values& row, std::size_t column) {
   return column < row.size() ? row[column].value_or("") : std::string();
 }
 
-std::optional<std::int64_t> number_in(const Value& value) {
-  const std::string text = value.value_or("");
+// Returns the number at the beginning of the text, and its end.
+static std::pair<std::int64_t, const char*> read_number(const std::string& text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (end == text.data() || end != text.data() + text.size()) return std::nullopt;
   using Limits = std::numeric_limits<std::int64_t>;
   if (error == std::errc::result_out_of_range)
-    return text.front() == '-' ? Limits::min() : Limits::max();
+    number = text.front() == '-' ? Limits::min() : Limits::max();
+  return {number, end};
+}
+
+std::optional<std::int64_t> number_in(const Value& value) {
+  const std::string text = value.value_or("");
+  const auto [number, end] = read_number(text);
+  if (text.empty() || end != text.data() + text.size()) return std::nullopt;
   return number;
 }
 
 std::int64_t number_at(const Values& row, std::size_t column) {
-  return column < row.size() ? number_in(row[column]).value_or(0) : 0;
+  return read_number(text_at(row, column)).first;
 }
 
 std::int64_t time_at(const Values& row, std::size_t column) {

@@ -55,8 +55,9 @@ lease_table::Place place_of(std::int64_t arrival_us,
                             std::string_view who);
 
 // These functions accept any row, because a server may answer with anything.
-std::string text_at(const Values& row, std::size_t column);     // empty: NULL, or no column
-std::int64_t number_at(const Values& row, std::size_t column);  // 0: no number, or no column
+std::string text_at(const Values& row, std::size_t column);  // empty: NULL, or no column
+std::int64_t number_at(const Values& row,
+                       std::size_t column);  // "5.00" is 5; 0: no number or column
 // Returns the number; one that does not fit becomes the nearest limit. nullopt: not a number.
 std::optional<std::int64_t> number_in(const Value& value);
 // Returns µs since 1970, limited to 0 … lease_table::k_latest_ms.

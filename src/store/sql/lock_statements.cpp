@@ -75,9 +75,10 @@ Statement LockStatements::lock_row(const std::string& name) const {
 
 Statement LockStatements::make_row(const std::string& name) const {
   const std::string now(dialect_.now);
+  const bool names_state = !has_four_columns_ && !dialect_.state_has_default;
   std::string text = "insert into " + locks_ + " (name, lock_until, locked_at, locked_by";
-  text += (has_four_columns_ ? ") values ($1, " : ", state) values ($1, ") + now + ", " + now;
-  text += has_four_columns_ ? ", '')" : ", '', '')";
+  text += (names_state ? ", state) values ($1, " : ") values ($1, ") + now + ", " + now;
+  text += names_state ? ", '', '')" : ", '')";
   return {text.append(dialect_.keeps_row), {name}};
 }
 

@@ -251,6 +251,11 @@ bool SqlStore::is_unchanged(const Remembered& remembered, const Rows& rows) {
          row.columns.locked_by == before.columns.locked_by && row.line.empty();
 }
 
+// Returns whether the step that failed did nothing and may succeed if it begins anew.
+static bool may_be_repeated(Cause cause) {
+  return cause == Cause::repeat || cause == Cause::no_table || cause == Cause::no_column;
+}
+
 Result<void> SqlStore::transact(const std::vector<LockName>& names,
                                 const Occasion& occasion,
                                 Time limit,
@@ -259,7 +264,7 @@ Result<void> SqlStore::transact(const std::vector<LockName>& names,
   if (remembered && is_as_remembered(*remembered, names, occasion)) {
     const auto done = step(remembered->rows, Basis::remembered, names, limit, change);
     if (done && *done) return {};
-    if (!done && cause() == Cause::other) return done.error();
+    if (!done && !may_be_repeated(cause())) return done.error();
   }
   for (int tries = 0; tries < k_tries;) {
     const auto rows = load_to_write(ordered(names), limit);
@@ -274,9 +279,9 @@ Result<void> SqlStore::transact(const std::vector<LockName>& names,
     }
     const Cause why = cause();
     if (learns_columns()) continue;
-    if (why == Cause::other || BootClock::now() >= limit) return done.error();
+    if (BootClock::now() >= limit) return done.error();
     if (why == Cause::repeat) continue;
-    if (why == Cause::no_column) return done.error();
+    if (why != Cause::no_table) return done.error();
     if (auto made = make_tables(limit); !made && cause() != Cause::repeat) return made;
   }
   return row_stays("a row that is written stays as it was: is there a trigger or a policy?");

@@ -127,12 +127,15 @@ Result<ZkTable::Rows> ZkTable::load_by(ZkSession& session,
                                        const Extent& extent,
                                        Time limit,
                                        int& changes) {
+  constexpr int k_most_ended = 3;  // a server that ends each session at once would be asked forever
   ZkSession* from = &session;
-  for (;;) {
+  for (int ended = 0;;) {
     auto rows = try_load(*from, names, extent, limit);
     if (!rows) return contender::outpaced(address_.text, changes, rows.error());
     if (*rows) return std::move(**rows);
     if (from->is_over()) {
+      if (++ended > k_most_ended)
+        return Error{Errc::unavailable, address_.text + " ends each session at once"};
       end(*from);
       from = &looker_;
       continue;
