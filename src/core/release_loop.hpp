@@ -84,7 +84,7 @@ class ReleaseLoop {
   ReleaseTerms terms_;
   std::optional<ReleaseOrder> order_;  // nullopt: a claim is dropped
   bool leaving_ = false;               // nothing can be held: the claim only leaves the line
-  std::optional<Time> answer_due_;     // the limit of the unanswered ask; nullopt: there is none
+  std::optional<Time> answer_due_;     // the limit of the unanswered ask, if any
   bool overdue_ = false;               // the answer is overdue, and gets a second time to arrive
   Time until_;
   std::optional<Time> retry_at_;

@@ -21,9 +21,9 @@ Time share_of(Time limit, std::size_t parts);
 // Returns whether the search for a server ends with this error from one server. The search goes on
 // after a server that is down, silent or unknown, whose certificate is not accepted
 // (Errc::protocol) or that is of another kind: the other servers may be good. A server whose
-// certificate was not accepted was sent nothing secret. The search ends after an interrupt and after an error that every server would
-// give, such as a refused password (trying it everywhere may lock the account) or a file that
-// cannot be read.
+// certificate was not accepted was sent nothing secret. The search ends after an interrupt and
+// after an error that every server would give, such as a refused password (trying it everywhere may
+// lock the account) or a file that cannot be read.
 bool ends_search(Errc code);
 
 // Returns "host:port", or the path of a socket.
