@@ -18,7 +18,7 @@ namespace {
 bool is_abandoned(const HoldRecord& record, const HoldSerial& serial) {
   const std::string here = pid_space();
   if (here.empty() || record.who.machine != here) return false;
-  // The run may be dead but not reaped yet.
+  // A run that is dead but not reaped yet is no living process.
   if (record.who.pid <= 1 || living_process(static_cast<pid_t>(record.who.pid))) return false;
   const auto all = living_processes();
   if (!all || !living_process(1)) return false;  // other processes may be hidden from us
@@ -57,7 +57,7 @@ Result<ReleaseVerdict> release_with_abandoned(LockStore& store,
                                               const Holds& holds,
                                               const ReleaseOptions& options,
                                               Time limit) {
-  // Nested runs that hold the lock as readers and are dead are released before their writer: only
+  // The holds of dead nested runs that are readers are released before their writer's hold: only
   // the last hold of an owner is kept, and that should be the writer's.
   for (const Hold& hold : holds) {
     if (hold.mode == Mode::exclusive && !hold.nested && options.keep > Duration{})

@@ -53,7 +53,7 @@ Kind kind_of(std::string_view bytes) {
   return greets_as_mysql(bytes) ? k_mysql : Kind{};
 }
 
-// Questions: one kind of server answers each at once, the other kinds do not. The second is
+// Each question is answered at once by one kind of server, and not by the others. The second is
 // PostgreSQL's request for TLS, which PostgreSQL answers with one letter for yes or no.
 constexpr std::string_view k_questions[] = {
     "PING\r\n"sv, "\0\0\0\x08\x04\xd2\x16\x2f"sv, "srvr"sv, "GET /version HTTP/1.0\r\n\r\n"sv};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// StoreWorker: carries out one Ask after the other: until start() on its owner's thread, from then
-// on on the store thread. It decides nothing and repeats nothing. All members are called by the
-// main thread.
+// StoreWorker: carries out one Ask after the other: before start() on its owner's thread, after it
+// on the store thread. It decides nothing and repeats nothing. All members are called by the main
+// thread.
 #pragma once
 
 #include "core/ask.hpp"

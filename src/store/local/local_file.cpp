@@ -103,8 +103,8 @@ Result<void> check_file(const UniqueFd& fd, const FileAt& file) {
 }
 
 Result<UniqueFd> open_or_make(const FileAt& file, int flags) {
-  // First without O_CREAT, because with it fs.protected_regular refuses other users' files in
-  // sticky directories. And read-only is enough for flock(2), if the file may not be written.
+  // Opens the file without O_CREAT first: with O_CREAT, fs.protected_regular refuses other users'
+  // files in sticky directories. If the file may not be written, read-only is enough for flock(2).
   for (int attempt = 0; attempt < 3; ++attempt) {
     UniqueFd fd(::openat(file.directory, file.name.c_str(), O_RDWR | flags));
     if (!fd && errno == EACCES) {
@@ -188,7 +188,7 @@ std::optional<std::string> name_from_stem(std::string_view stem) {
 Result<UniqueFd> open_directory(const Place& directory, bool made_if_missing) {
   const std::string& path = directory.path;
   if (auto checked = check_place(path, /*is_file=*/false); !checked) return checked.error();
-  // Linux returns EROFS even if the directory exists.
+  // On a read-only file system mkdir(2) fails with EROFS even if the directory exists.
   if (made_if_missing && ::mkdir(path.c_str(), 0700) != 0) {
     const int number = errno;
     if (number != EEXIST && (number != EROFS || ::access(path.c_str(), F_OK) != 0))

@@ -94,7 +94,8 @@ struct LocalStore::Locked {
 Result<std::vector<LocalStore::Locked>> LocalStore::lock_all(int directory,
                                                              const std::vector<LockName>& names,
                                                              Time limit) const {
-  // Always in the same order, or two processes could wait for each other.
+  // The files are always locked in the same order: otherwise two processes could wait for each
+  // other.
   std::set<std::string> files;
   for (const LockName& name : names)
     files.insert(lock_file_name(name.text()));

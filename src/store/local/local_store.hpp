@@ -79,8 +79,9 @@ class LocalStore final : public TableStore {
   local::Place directory_;
   local::Machine machine_;
   const Interrupt* interrupt_;
-  std::vector<UniqueFd> replaced_;  // files replaced by the newest change, to be closed at the next
-  FileEvents events_;               // events of the directory
+  std::vector<UniqueFd>
+      replaced_;       // files replaced by the newest change; the next change closes them
+  FileEvents events_;  // events of the directory
   std::set<std::string, std::less<>> watched_files_;
 };
 

@@ -34,9 +34,9 @@ class Machine {
   Boot boot_;
 };
 
-// Returns whether `file` was written in another boot than `now`, a stamp taken after reading the
-// file. dlock 0.1 wrote no time, and any boot id: then the leases show whether they can have begun
-// in this boot.
+// Returns whether `file` was written in another boot than that of `now`, a stamp that was taken
+// after the file was read. dlock 0.1 wrote no time, and any boot id: for its files the leases show
+// whether they can have begun in this boot.
 bool is_of_another_boot(const StateFile& file, const BootStamp& now);
 
 }  // namespace dlock::local

@@ -34,8 +34,9 @@ struct Way {
 Way way_to(const std::string& path);
 
 // Returns why users other than root, us and our group may change the step, as in "belongs to user
-// 1002, neither root nor you". `keeps_locks`: the step is the place of the locks itself. There a
-// sticky bit is not enough, because the first user to come would own a lock's files.
+// 1002, neither root nor you"; nullopt: they may not. `keeps_locks`: the step is the place of the
+// locks itself. There a sticky bit is not enough, because the first user to come would own a lock's
+// files.
 std::optional<std::string> fault_of(const Step& step, bool keeps_locks);
 
 // Checks the directory that contains the locks, and all above it. If the path is no directory, then
@@ -44,9 +45,9 @@ std::optional<std::string> fault_of(const Step& step, bool keeps_locks);
 Result<void> check_place(const std::string& path, bool is_file);
 std::string place_for_locks();  // advice for errors: "use …"
 
-// Returns why other users may change a file that was opened in such a place. The file must be a
-// regular file that belongs to root, to us, or to the group that may write `directory`, and that
-// not every user may write.
+// Returns why other users may change a file that was opened in a place that passed check_place();
+// nullopt: they may not. The file must be a regular file that belongs to root, to us, or to the
+// group that may write `directory`, and that not every user may write.
 std::optional<std::string> fault_of_file(const struct stat& file, const std::string& directory);
 
 // Returns Errc::denied, with advice.

@@ -107,7 +107,7 @@ Result<std::vector<sql::Answer>> MysqlStore::run(const std::vector<sql::Statemen
                                                  Uses uses,
                                                  Time limit) {
   // The table of lines is examined before the first write to it. Such a write always continues a
-  // transaction, which has read the line before.
+  // transaction, in which the line has been read.
   const bool writes_line = scope == Scope::continues && uses == Uses::locks_and_line;
   if (writes_line && !knows_line_) {
     const auto answers = session_.run({ask_table(say().line())}, limit);

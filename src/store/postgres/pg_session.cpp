@@ -288,7 +288,7 @@ PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {
     connection_ = std::move(made.connection);
     has_answered_ = has_answered_ || connected();
     if (connected()) return {};
-    // The reason of an address that refused is better than that of a silent one.
+    // An address that refused gives a better reason than one that was silent.
     const bool silent = made.why.code == Errc::timed_out;
     if (addresses.size() > 1) note_silence(addresses[i], silent);
     if (!why || !silent) why = std::move(made.why);

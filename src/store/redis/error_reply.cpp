@@ -34,7 +34,7 @@ constexpr Rule k_rules[] = {
     {"ERR invalid password", {Errc::denied, false, {}}},
     {"ERR Client sent AUTH, but no password is set", {Errc::denied, false, {}}},
     {"ERR AUTH <password> called without any password", {Errc::denied, false, {}}},
-    // From Redis 6.2 inside a script; unwrapped() has removed "ERR".
+    // Redis 6.2 says this inside a script; unwrapped() has removed "ERR".
     {"The user executing the script", {Errc::denied, false, k_rights}},
     // Redis 7 and newer do not read long commands before AUTH.
     {"ERR Protocol error: unauthenticated", {Errc::denied, true, {}, k_needs_password}},
@@ -55,8 +55,8 @@ constexpr Rule k_rules[] = {
     {"MULTIMASTER", {Errc::bad_config, false, {}, k_several_masters}},  // from acquire.lua
 };
 
-// Redis 6.2 answers "ERR Error running script (call to f_<sha>): @user_script:1: -OOM command …",
-// sometimes with the place twice; returns the text after the last place.
+// Returns the text of an error in a script. Redis 6.2 puts a place before it, sometimes twice: "ERR
+// Error running script (call to f_<sha>): @user_script:1: -OOM command …".
 std::string_view unwrapped(std::string_view text) {
   constexpr std::string_view place = "user_script:";
   const auto at = text.rfind(place);
@@ -82,7 +82,7 @@ std::string_view words_of(std::string_view text) {
 ErrorReply classify_error(std::string_view text) {
   if (text.find("ACL failure in script") != std::string_view::npos)
     return {Errc::denied, false, k_rights};
-  // From Dragonfly; ElastiCache Serverless and Kvrocks have the same restriction.
+  // Dragonfly says this; ElastiCache Serverless and Kvrocks have the same restriction.
   if (text.find("undeclared key") != std::string_view::npos)
     return {Errc::refused, false, k_declared_only};
   text = unwrapped(text);

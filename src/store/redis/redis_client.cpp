@@ -343,7 +343,7 @@ std::string RedisClient::what_listens(const Error& error, Time limit) {
 Error RedisClient::unsent(const Error& error, Time started, Time limit) {
   if (error.code == Errc::unavailable) {
     const auto reply = read_reply(started, started);
-    // The server has sent a TLS alert.
+    // This error means that the server has sent a TLS alert.
     if (!reply && reply.error().code == Errc::denied) return reply.error();
     if (reply && reply->is_error()) {
       Error said = refusal(reply->string());
@@ -356,7 +356,7 @@ Error RedisClient::unsent(const Error& error, Time started, Time limit) {
 
 Error RedisClient::refusal(std::string_view text) {
   const ErrorReply meaning = classify_error(text);
-  // MOVED names an owner that could not be reached just now.
+  // MOVED comes here after k_most_moves redirections: the owner that it names may be out of reach.
   const bool leads_back = route_->is_cluster() && text.starts_with("MOVED");
   std::string said = meaning.instead.empty()
                          ? server_says(where(), words_of(text), leads_back ? "" : meaning.hint)

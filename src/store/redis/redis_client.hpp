@@ -58,7 +58,7 @@ class RedisClient {
  public:
   // `interrupt` may be null and must outlive us.
   RedisClient(const RedisAddress& address, const Interrupt* interrupt);
-  // `first`: the server that texts name until the route has been asked.
+  // `first`: the server that error texts name until the route has been asked.
   RedisClient(std::shared_ptr<Route> route, RedisAddress first, const Interrupt* interrupt);
 
   // Returns a client with the same route; it is not connected yet.

@@ -26,7 +26,7 @@ inline constexpr Start k_channel = "redisson_lock__channel:";  // channel: relea
 // Channel: releases of a reader-writer pair.
 inline constexpr Start k_pair_channel = "redisson_rwlock:";
 inline constexpr Start k_turn = "dlock:turn:";  // channel: one for each waiter
-// Inside the key of a lease, before its number.
+// The part of a lease's key before the number of the lease.
 inline constexpr std::string_view k_lease = ":rwlock_timeout:";
 }  // namespace redis_name
 

@@ -17,9 +17,9 @@ std::size_t depth_of(const redisReadTask* task) {
 redisReader* new_reader() {
   redisReader* reader = redisReaderCreate();
   DLOCK_ASSERT(reader != nullptr);
-  // hiredis' own functions, except the one that makes arrays: it reserves room for as many elements
-  // as the server announces, also in nested arrays, and freeing nested arrays recurses on our
-  // stack.
+  // These are hiredis' own functions, except the one that makes arrays: that one reserves room for
+  // as many elements as the server announces, also in nested arrays, and freeing nested arrays
+  // recurses on our stack.
   static const redisReplyObjectFunctions k_hiredis = *reader->fn;
   static redisReplyObjectFunctions capped = [] {
     redisReplyObjectFunctions functions = k_hiredis;

@@ -42,7 +42,7 @@ Errc meaning_of(int code, int number) {
       return Errc::timed_out;
     case SQLITE_IOERR:
       return Errc::unavailable;
-    default:  // FULL, CORRUPT, NOTADB, NOMEM, a table of another shape, …: the user repairs it
+    default:  // FULL, CORRUPT, NOTADB, NOMEM, a table of another shape, …: the user must repair it
       return Errc::refused;
   }
 }

@@ -62,7 +62,7 @@ LeaseLeft left_of(const Lease& lease, StoreTime now) {
   return lease.at_most ? LeaseLeft::at_most(left) : LeaseLeft(left);
 }
 
-// Returns after which time the lock has room. One expired lease is enough for slots
+// Returns how long it takes until the lock has room. One expired lease is enough for slots
 // (`one_is_enough`); otherwise all leases must expire.
 LeaseLeft lease_left(const StoredLock& state, StoreTime now, bool one_is_enough) {
   const Lease* counts = nullptr;

@@ -29,8 +29,9 @@ constexpr StoreTime store_time(Time time) {
   return StoreTime(time.time_since_epoch());
 }
 
-// The latest clock and the latest time that are believed from a store, in the years 2150 and 2259.
-// Even with a lease of a hundred years, and as texts, they fit a Duration since 1970.
+// The latest time of a store's clock, and the latest other time in a store, that count as possible:
+// in the years 2150 and 2259. Even with a lease of a hundred years, and as texts, they fit a
+// Duration since 1970.
 inline constexpr std::int64_t k_latest_clock_ms = std::int64_t{5'680'281'600} * 1000;
 inline constexpr std::int64_t k_latest_ms = std::int64_t{9'150'000'000} * 1000;
 

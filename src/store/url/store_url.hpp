@@ -47,7 +47,7 @@ struct StoreUrl {
   std::optional<std::string> option(std::string_view name) const;
 };
 
-// Views in the result point into `url`.
+// Splits the URL into its parts. Views in the result point into `url`.
 Result<StoreUrl> split_store_url(std::string_view url, const UrlForm& form);
 
 // The largest number of hosts in a URL; each may be asked by a thread of its own.

@@ -18,7 +18,7 @@ enum class ZkCode {
   bad_version,
   not_empty,
   undone,  // another part of the multi() failed, so no part was carried out
-  // These codes, up to here, are verdicts.
+  // The codes above are verdicts.
   expired,  // the session has ended; its nodes are gone, or are just being removed
   failed,   // an error: see ZkMeaning::errc
 };

@@ -140,7 +140,8 @@ void add_zk_epoch(const std::string& folder,
                   ZkChange& change);
 
 // Adds checks by which a quorum confirms that the holders in the rows still exist; for rows without
-// holders, that the folders exist. Without folders the multi fails, as it should.
+// holders, that the folders exist. If no lock has a folder, the multi fails with no_node, which
+// confirms that.
 void add_zk_proof(const std::vector<ZkRow>& rows, ZkChange& change);
 
 // Returns whether one of `children` comes before the node `path` but was not in the row on which

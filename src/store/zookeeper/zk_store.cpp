@@ -29,9 +29,8 @@ Error open_to_others(const ZkRow& row, const std::string& where) {
 }
 
 // Removes from `after` the part of a claim of several names that is granted although the whole
-// claim is not; returns whether there was such a part. It remains if a waiter became a holder in
-// the same multi in which another node was created that had to be undone, or if that multi got no
-// answer.
+// claim is not; returns whether there was such a part. It can be left from an earlier multi that
+// got no answer, or that also created a node which had to be undone.
 bool drop_part(const Claim& claim, std::vector<StoredLock>& after) {
   std::vector<std::pair<StoredLock*, OwnerId>> held;
   for (StoredLock& state : after)

@@ -72,8 +72,8 @@ class ZkTable {
                     const Extent& extent,
                     Time limit,
                     int& changes);
-  // Returns when keep() must attach to the claim's session again, so that it does not end while the
-  // claim waits; Time::max(): the claim has no session.
+  // Returns the time at which keep() must attach to the claim's session again, so that it does not
+  // end while the claim waits; Time::max(): the claim has no session.
   Time keep_at() const;
   Result<void> keep(Time limit);
   // Reads rows with the looker: the session that only reads, and has the watches.

@@ -221,7 +221,7 @@ class Look {
     Latency all;
     const Time enough = std::min(until_, BootClock::now() + k_measuring_takes);
     for (int i = 0; i < k_pings && BootClock::now() < enough; ++i)
-      // TIME, because PING may not be allowed.
+      // Measures with TIME, because PING may not be allowed.
       measure(all.pings, [&] { return ask({"TIME"}).has_value(); });
     for (int i = 0; i < k_scripts && BootClock::now() < enough; ++i)
       measure(all.scripts, [&] { return eval(k_probe.server.text).has_value(); });
@@ -272,7 +272,7 @@ Result<Moment> ask_time(Look& look) {
 }
 
 // Returns the quickest of up to three comparisons: the time that the answer takes is uncertainty
-// about the clock, and this host may pause for a time that matters between two comparisons.
+// about the clock, and a pause of this host would add to it.
 Result<Moment> moment(Look& look) {
   constexpr auto k_quick = 1ms;
   auto best = ask_time(look);

@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration k_sentinels_take = 2s;  // all of them together
-constexpr Duration k_member_takes = 1s;    // a server that does not answer
+constexpr Duration k_member_takes = 1s;    // one question to a server
 constexpr std::size_t k_most_replicas = 16;
 
 Time member_limit(Time until) {

@@ -17,7 +17,7 @@ struct Terms {
   LeaseTerms lease;
   int replicas = 0;       // how many replicas a grant needs
   bool of_a_set = false;  // the URL names sentinels or a cluster
-  // `replicas` is what the name's shard needs. A shard without a replica needs none.
+  // `replicas` is the number for the shard of the name. A shard without a replica needs none.
   bool of_one_shard = false;
 };
 

@@ -147,7 +147,7 @@ Finding judge_minrepl(const ServerFacts& server, const Terms& terms) {
   if (terms.replicas >= static_cast<int>(replica_count(server))) {
     return good("--replicas " + std::to_string(terms.replicas) + " waits for all of them");
   }
-  // A master of a cluster that cannot reach most other masters stops by itself.
+  // A master of a cluster that cannot reach most other masters stops granting by itself.
   const auto cluster = number_of(server.info, "cluster_enabled");
   return warning("min-replicas-to-write is 0",
                  cluster && *cluster == 1

@@ -72,8 +72,8 @@ local function release(n, owner, tag, keep)
   if mode == 'shared' and now == 'write' then return {'still_held'} end
   if is_hash(revoked) then redis.call('HDEL', revoked, owner) end
   if now ~= 'exclusive' and redis.call('HLEN', lock) == 1 then redis.call('DEL', lock) end
-  -- The key lasts as long as the longest lease, which may be ours. Waiters may be waiting for a
-  -- dead owner.
+  -- The lock's key lasts as long as the longest lease, which may have been ours; and waiters may be
+  -- waiting for a dead owner. settle() corrects both.
   local longest = (ours or 0) + 100 >= lasted
   if is_beside(now) and (longest or redis.call('EXISTS', line) == 1) then
     settle(lock, holds, tag)

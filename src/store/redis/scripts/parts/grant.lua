@@ -13,7 +13,7 @@ local function clear_remains(n)  -- removes what dead leases left
   end
   if not is_hash(n.holds) then redis.call('DEL', n.holds) end
   if n.how == 'take' then  -- our own remains, in a lock that others hold
-    -- Even if the lock does not count us: Redisson deletes a lock without its records.
+    -- Also if the lock does not count us: Redisson deletes a lock but leaves our records.
     drop_records(n.holds, {[owner] = true})
     if is_hash(n.revoked) then redis.call('HDEL', n.revoked, owner) end
   end
