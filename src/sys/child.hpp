@@ -55,7 +55,7 @@ class Child {
   Result<void> start_guard();
   // Undoes start_guard(): the command will not start soon, and a waiter needs no second process.
   void drop_guard();
-  // Starts the command and, if there is none yet, the guard. Errc::system: one of them cannot be
+  // Starts the command, and the guard unless it runs already. Errc::system: one of them cannot be
   // forked. A failed exec is reported by exec_error(). If LISTEN_PID or WATCHDOG_PID in the
   // environment name dlock, the command gets them with its own pid.
   Result<void> start(ChildSpec spec, const Signals& signals);
