@@ -23,7 +23,8 @@ namespace {
 template <class Name, class Value, class Less, class Allocator>
 struct Members : nlohmann::ordered_map<Name, Value, Less, Allocator> {
   using nlohmann::ordered_map<Name, Value, Less, Allocator>::ordered_map;
-  Value& operator[](const Name& name) {  // used by the parser only; basic_json has emplace()
+  // Called by the parser, and by update(), which may only add new names.
+  Value& operator[](const Name& name) {
     std::vector<std::pair<const Name, Value>, Allocator>& all = *this;
     all.emplace_back(name, Value{});
     return all.back().second;

@@ -35,10 +35,10 @@ struct Trial {
   std::vector<TrialStep> steps;
   std::optional<Error> failure = {};     // why the step after `steps` failed
   Messages turns = Messages::not_tried;  // messages to a waiter: the lock is free
-  std::string turns_because = {};        // for refused: why
+  std::string turns_because = {};        // why `turns` is refused
   Messages changes =
       Messages::not_tried;           // messages to a holder: the lock has changed (key tracking)
-  std::string changes_because = {};  // for refused: why
+  std::string changes_because = {};  // why `changes` is refused
 };
 
 // Holds signals back in the main thread during a trial and its cleanup: as long as this lives, no

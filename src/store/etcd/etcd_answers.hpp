@@ -42,7 +42,7 @@ struct EtcdAnswer {
   // For a grant: the lease already existed and was not changed; `ttl` is unknown.
   bool existed = false;
   std::string version = {};  // for a status: "3.4.23"
-  bool has_leader = false;   // for a status
+  bool has_leader = false;   // for a status: the member knows a leader
   std::string cluster = {};  // for a status: the number of the cluster
 };
 

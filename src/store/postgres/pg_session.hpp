@@ -97,7 +97,7 @@ class PgSession {
   TlsSettings tls_;
   const Interrupt* interrupt_;
   PgConnection connection_;
-  Intake intake_;  // that of the connection
+  Intake intake_;  // the intake of the connection
   PgFailure failure_;
   Time sent_at_{};
   std::vector<std::string> notifications_;

@@ -171,7 +171,7 @@ class RedisClient {
   bool role_is_fresh_ = false;     // whether ROLE was asked together with the newest question
   std::string run_id_;             // id of the server's process; empty: unknown
   std::optional<Time> started_;    // the latest time at which the server can have started
-  long long listener_ = 0;         // number of the tracking listener; 0: no key is tracked
+  long long listener_ = 0;         // the listener of track(); 0: no key is tracked
   bool greeting_refused_ = false;  // the last AUTH or SELECT was refused
   bool has_answered_ = false;      // any server has answered this client at least once
   HangUps hang_ups_;               // connections that were closed before the first answer

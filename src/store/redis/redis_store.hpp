@@ -91,7 +91,7 @@ class RedisStore final : public LockStore {
   void warn_of_failover(Duration ttl);
   bool matters(std::string_view key) const;
   Result<void> listen(const Words& channels, Time limit);
-  Result<void> listen_and_see(const Words& channels, Time limit);  // and with key tracking
+  Result<void> listen_and_see(const Words& channels, Time limit);  // listen(), with key tracking
   HandOff meaning_of(const Reply& message) const;
 
   std::string prefix_;
@@ -103,7 +103,7 @@ class RedisStore final : public LockStore {
   RedisClient subscriber_;  // connected and subscribed only while something is watched
   Watched watched_;
   bool sees_changes_ = false;  // key tracking is on
-  bool warned_ = false;        // warned about a failover
+  bool warned_ = false;        // warn_of_failover() has already warned
 };
 
 }  // namespace dlock

@@ -73,8 +73,8 @@ class LockStatements {
   static bool has_line(const Table& table);
   // Returns the lock in a row of such an answer, without its line.
   LockRow lock_in(const Values& row) const;
-  // Returns the time in the answer to clock(), in µs since 1970. nullopt: the answer is no time
-  // before 2150.
+  // Returns the time in the answer to clock(), in µs since 1970. nullopt: the answer has no time,
+  // or one after 2150.
   std::optional<std::int64_t> clock_in(const Table& answer) const;
 
  private:

@@ -106,7 +106,7 @@ Result<StoredLock> SqliteStore::load(const std::string& name) {
     if (local::is_of_another_boot(*parsed, machine_.stamp())) lease_table::make_free(parsed->state);
     lock = std::move(parsed->state);
   }
-  std::size_t bytes = 0;  // of values that another program may have written
+  std::size_t bytes = 0;  // size of the line, which another program may have written
   done = db_->run(
       "SELECT arrival, waiter, alive_until, who FROM dlock_line WHERE name = ? "
       "ORDER BY arrival",

@@ -60,7 +60,7 @@ struct Place {
   std::string id;  // "<owner>#<serial>" of its claim
   // Grows along the line; a claim has the same arrival in all its lines.
   std::int64_t arrival_us = 0;
-  StoreTime alive_until;  // the waiter's next try must come before
+  StoreTime alive_until;  // the waiter's next try must come before this time
   Waiter waiter;
 
   bool operator==(const Place&) const = default;
@@ -145,7 +145,7 @@ struct Sight {
   HandOff what = HandOff::timed_out;
   // When to look again, because a lease or a turn ends then without waking the watcher.
   std::optional<StoreTime> again = {};
-  std::uint64_t place = 0;  // of a claim, in the first line that it is in; 0: not in line
+  std::uint64_t place = 0;  // place of a claim in the first line that it is in; 0: not in line
 };
 
 }  // namespace dlock::lease_table

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration k_sentinels_take = 2s;  // all of them together
+constexpr Duration k_sentinels_take = 2s;  // the time for all sentinels together
 constexpr Duration k_member_takes = 1s;    // one question to a server
 constexpr std::size_t k_most_replicas = 16;
 

@@ -74,8 +74,8 @@ Finding judge_shard(const ServerFacts& server, const Terms& terms);
 
 // What ACL SETUSER must still grant, as in "+hset ~dlock:*".
 struct Missing {
-  std::string needed;    // dlock does not work without them
-  std::string optional;  // dlock works less well without them
+  std::string needed;    // rights without which dlock does not work
+  std::string optional;  // rights without which dlock works less well
 };
 Missing missing_rights(const std::vector<Right>& rights);
 

@@ -1,7 +1,7 @@
 -- A hold's id and its record.
 local function id_of(owner, serial) return owner .. '#' .. serial end
 
--- `rest` is the holder's own part of the record, without its first brace.
+-- Returns the record of a hold. `rest`: the holder's own part of it, without its first brace.
 local function new_record(token, since_ms, mode, slot, rest)
   return '{"token":' .. token .. ',"since_ms":' .. since_ms .. ','
     .. (mode == 'exclusive' and '' or '"mode":"' .. mode .. '",')

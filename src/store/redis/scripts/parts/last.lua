@@ -3,7 +3,8 @@
 -- and handles every other release. This part comes before those that only the rest needs, because a
 -- script creates all its functions at each call.
 -- Needs server.lua, names.lua, hold.lua, released.lua.
-local last_released, last_line  -- the reply, if there is more to do; the first two waiters
+-- If this part has made the release and more is to be done: the reply, and the first two waiters.
+local last_released, last_line
 
 if #KEYS == 6 and ARGV[2] == '0' and ARGV[5] == '0' and ARGV[1] ~= 'kept' then
   local lock, holds, revoked, line = unpack(KEYS)

@@ -17,7 +17,7 @@
 -- server refuses the grant, and no lock without a TTL is left (grant.lua). If only renewal or
 -- release need it, they fail, and the lease ends by itself.
 -- Needs names.lua, claim.lua.
-local out_of_memory  -- the server's error
+local out_of_memory  -- the error of a server that is out of memory
 
 -- Tries a call without effect, where rights cannot be checked.
 local function try(command, ...)
