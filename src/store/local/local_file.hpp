@@ -21,7 +21,7 @@
 
 namespace dlock::local {
 
-// Returns the error code for the errno of a failed call on such a file.
+// Returns the error code for the errno of a call that failed on a file of the store.
 Errc meaning_of(int number);
 
 // Returns a lock's file name, without ".lock" or ".json".

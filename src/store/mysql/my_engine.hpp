@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Finds out whether a table of MariaDB or MySQL can keep locks. Only InnoDB locks a row until the
-// transaction ends: in a table of MyISAM or Aria, two transactions can both find the lock free.
-// Pure.
+// Finds out whether a table of MariaDB or MySQL can keep locks. Only tables of InnoDB can, which
+// locks a row until the transaction ends: in a table of MyISAM or Aria, two transactions can both
+// find the lock free. Pure.
 #pragma once
 
 #include "store/mysql/my_session.hpp"
@@ -23,8 +23,8 @@ sql::Statement ask_table(const std::string& table);
 // Returns why the engine of the table cannot lock rows, and how to change it. nullopt: it can, or
 // there is no such table, or it is a view.
 std::optional<std::string> engine_fault(const sql::Answer& answer);
-// Returns engine_fault(), or that the table has a trigger: a trigger could change a lock or the
-// session.
+// Returns that the table has a trigger, which could change a lock or the session; otherwise
+// engine_fault().
 std::optional<std::string> table_fault(const sql::Answer& answer);
 
 }  // namespace dlock

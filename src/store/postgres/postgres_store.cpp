@@ -57,8 +57,8 @@ std::string select_time(const std::string& column) {
   return "pg_catalog.encode(pg_catalog.timestamp_send(" + column + "::timestamp), 'hex')";
 }
 
-// Returns the time in the value, but none after the year 2259: users of ShedLock may have written
-// "infinity".
+// Returns the time in the value, in µs since 1970. A time beyond 1970 … 2259 becomes the nearest of
+// these: users of ShedLock may have written "infinity".
 std::optional<std::int64_t> us_in(const sql::Value& value) {
   constexpr std::int64_t us_until_2000 = 946'684'800'000'000;  // PostgreSQL counts from 2000
   constexpr std::int64_t us_until_2259 = 9'119'952'000'000'000;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-# embed_lua(target file...): each scripts/x.lua becomes dlock::lua::k_x in
-# scripts.gen.hpp. A line "-- include: parts/y.lua" is replaced by that file first, which is found from
-# the folder of the script; the SHA1 is that of the text as it is sent. Behind both are those for a cluster,
-# with parts/cluster.lua in the place of parts/server.lua.
+# embed_lua(target file...): makes dlock::lua::k_x in scripts.gen.hpp from each scripts/x.lua. A
+# line "-- include: parts/y.lua" is replaced by that file, which is looked up in the folder of the
+# script. A script has its text as it is sent and the SHA1 of that text, twice: for a single server,
+# and for a cluster, with parts/cluster.lua in place of parts/server.lua.
 
 function(_embed_lua_read result file server_part)
   get_filename_component(folder "${file}" DIRECTORY)

@@ -264,8 +264,8 @@ bool SqliteDatabase::has_moved() {
 
 void SqliteDatabase::shorten_log() {
   if (log_pages_ < k_long_log) return;
-  limit_ =
-      BootClock::now();  // does not wait: if another process is writing, the next writer does it
+  // Does not wait: if another process is writing, the next writer makes the checkpoint.
+  limit_ = BootClock::now();
   if (::sqlite3_wal_checkpoint_v2(db_, "main", SQLITE_CHECKPOINT_RESTART, nullptr, nullptr) ==
       SQLITE_OK) {
     log_pages_ = 0;

@@ -127,7 +127,8 @@ Result<ZkTable::Rows> ZkTable::load_by(ZkSession& session,
                                        const Extent& extent,
                                        Time limit,
                                        int& changes) {
-  constexpr int k_most_ended = 3;  // a server that ends each session at once would be asked forever
+  // Without a bound a server that ends each session at once would be asked for ever.
+  constexpr int k_most_ended = 3;
   ZkSession* from = &session;
   for (int ended = 0;;) {
     auto rows = try_load(*from, names, extent, limit);
