@@ -73,7 +73,7 @@ class QuorumServers {
 
   const Interrupt* interrupt_;
   std::deque<Letter> letters_;
-  // The last member, destroyed first: the fibers add letters.
+  // Declared last, so destroyed first: the fibers add letters until they end.
   std::vector<std::unique_ptr<MemberFiber>> members_;
 };
 

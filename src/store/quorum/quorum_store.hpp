@@ -82,7 +82,7 @@ class QuorumStore final : public LockStore {
   bool called_ = false;       // the watched server has woken the waiter since the last acquire
   std::uint64_t drives_ = 0;  // counts the calls of drive()
   std::function<quorum::Asks(const quorum::Ask&, const quorum::Answer&)> machine_;
-  // The last member, destroyed first: its letters use the members above.
+  // Declared last, so destroyed first: its letters use the members above.
   std::unique_ptr<QuorumServers> servers_;
 };
 

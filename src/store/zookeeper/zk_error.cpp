@@ -8,7 +8,7 @@
 namespace dlock {
 namespace {
 
-// KeeperException.Code of ZooKeeper 3.8.
+// The error numbers of ZooKeeper 3.8 (KeeperException.Code).
 constexpr std::array<std::pair<std::int32_t, ZkMeaning>, 22> k_meanings{{
     {0, {.code = ZkCode::ok}},
     {-2, {.code = ZkCode::undone}},
