@@ -7,6 +7,7 @@
 // modification time of the file after its commit (inotify(7) reports the write itself too early:
 // the next reader cannot see it yet). A lease ends at its time on CLOCK_BOOTTIME or with the
 // reboot, but not with its process. The last token and the last success survive both.
+// So it is no SqlStore: there the server's wall clock decides, and rows are locked one by one.
 //
 // Several names change in one transaction. A row that cannot be parsed is an error, never a free
 // lock. If the file was removed or replaced, its locks are gone, as after DEL in Redis. Not
