@@ -76,7 +76,7 @@ Json line_json(const Holding& holding) {
   return line;
 }
 
-// Returns the success that --once-per remembers, as JSON; null if there is no such success.
+// Returns the success that --once-per remembers, as JSON; null if no success is remembered.
 Json success_json(const Holding& holding) {
   if (!holding.success) return nullptr;
   return {{"since_ms", holding.success->since_ms},

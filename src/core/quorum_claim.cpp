@@ -111,7 +111,7 @@ Asks QuorumClaim::on_answer(const Ask& ask, const Answer& answer, Time now) {
     if (!raised) ballot_.fail(ask.server, raised.error());
   } else if (ask.what == Ask::What::release && phase_ == Phase::giving_back) {
     // The server may also have to release holds of earlier rounds, as all its releases are sent
-    // together. It is done when none is left to send.
+    // together. It is done when no such hold is left.
     if (members_[ask.server].owed.empty()) seat.possible = false;
     end_if_given_back();
     return {};
