@@ -37,9 +37,9 @@ std::string holder_text(const Holding& holding,
 // Returns the answer of one server of a quorum: "redis://db1:6379: held by …".
 std::string vote_text(const Vote& vote, Duration seen_ago = {});
 
-// Returns the holder as fields: host, pid, user, command, reason, age_ms; lease_left_ms if the
-// lease has a known end; and lease_left. If the holder is not dlock, the first six are replaced: by
-// the owner of the hold or, for a foreign lock, by its type and, if known, its owner.
+// Returns the holder as fields: host, pid, user, command, reason and age_ms. If dlock did not write
+// the hold, owner takes their place; for a lock of another program, type and, if known, owner do.
+// Then lease_left_ms if the lease has a known end, and lease_left.
 LogEvent::Object holder_fields(const Holding& holding, Duration seen_ago);
 
 // Returns why a nested claim in `mode` would deadlock: "held shared by an ancestor of this run: an

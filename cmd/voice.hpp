@@ -41,7 +41,8 @@ class Voice final : public RunListener {
   void say(LogLevel level, LogEvent event);
   void look_above(const Holding& holding);  // once: warns if an ancestor is the holder
   std::string wanted(const std::string& name) const;
-  // How a short row begins: with the lock's name, without it, or without name and place.
+  // How a short row begins: with the lock's name, without it, or without the name and the place in
+  // the line.
   enum class Start { full, no_name, no_place };
   std::string wait_text(const Notice& notice, Detail detail, Start start = Start::full) const;
   std::string name_of(std::optional<std::size_t> which) const;  // nullopt: all names

@@ -38,7 +38,8 @@ class QuorumRenewal {
   Ask::What what_;
   Holds holds_;
   Time limit_;
-  // End of a check's wait for the minority, which may include the watched server.
+  // Once a majority has confirmed a check: until when the check still waits for the other servers,
+  // one of which may be the server whose changes we watch.
   std::optional<Time> patience_;
   bool impatient_ = false;
   std::vector<Seat> seats_;

@@ -2,11 +2,12 @@
 // Hold records and stored leases as JSON. No other file of the stores' shared code uses the JSON
 // library.
 //
-// Writing always succeeds: bytes that are not UTF-8 become U+FFFD (names are percent-encoded first,
-// so they are kept exactly). Reading accepts hostile text: it returns nullopt if the text is no
-// record; a field that is missing or has a wrong type gets its default; numbers and texts are
-// limited to reasonable sizes. No exception leaves this file. A text beyond the limits of
-// json_bounds.hpp is no record: 64 KiB for a record, 4 MiB for a state file.
+// Writing fails only in state_to_write(), if the text would be too large. Bytes that are not UTF-8
+// become U+FFFD (names are percent-encoded first, so they are kept exactly). Reading accepts
+// hostile text: it returns nullopt if the text is no record; a field that is missing or has a wrong
+// type gets its default; numbers and texts are limited to reasonable sizes. No exception leaves
+// this file. A text beyond the limits of json_bounds.hpp is no record: 64 KiB for a record, 4 MiB
+// for a state file.
 #pragma once
 
 #include "base/boot_clock.hpp"

@@ -54,8 +54,8 @@ class FailedServers {
 Error while_files_are_replaced(Error why, bool has_answered);
 
 Error stopped_waiting(const std::string& where);
-// Returns the error of a call that could not send its request. `failed`: the text of
-// FailedServers::before().
+// Returns the error of a call that could not send its request. `failed`: the servers that failed
+// before, with their reasons (FailedServers::before()); may be empty.
 Error cannot_reach(const std::string& where, const Error& why, const std::string& failed = {});
 // Returns the error of a call whose request may have been sent. `started`: when the call began.
 // `limit`: the limit of the call.

@@ -65,8 +65,8 @@ struct EtcdDelete {
   EtcdRange range;
 };
 
-// A condition on every key of the range. A missing key has 0 for each number; a range without keys
-// fulfils the condition.
+// A condition that every key of the range must fulfil. A range without keys is compared as one key
+// whose numbers are all 0.
 struct EtcdCompare {
   enum class Number { created, modified, version, lease };
   enum class Relation { equal, not_equal, greater, less };

@@ -311,8 +311,8 @@ void PgSession::explain(PgNoConnection& why, const PgServer& server, Time limit)
   if (!other.empty()) why = {.code = Errc::protocol, .reason = "it " + other};
 }
 
-// Returns the error of a call for which no server can be used. `failed`: the text of
-// FailedServers::before().
+// Returns the error of a call for which no server can be used. `failed`: the servers that failed
+// before, with their reasons (FailedServers::before()); may be empty.
 Error PgSession::unreachable(const PgNoConnection& why, const std::string& failed) {
   failure_.sqlstate = why.sqlstate;
   const std::string hint = why.hint.empty() ? "" : " (" + std::string(why.hint) + ")";

@@ -89,8 +89,9 @@ sql::Statement PgTables::guard(const std::string& ms, bool has_line, bool in_ful
       {ms}};
 }
 
-// Returns whether guard() has refused a table. 22023: set_config got the text that is no number.
-// 42704: the role pg_database_owner is missing (before version 14), so the cheap test cannot pass.
+// Returns whether guard() has refused a table. 22023: for a table that is not trusted, guard()
+// gives set_config a text that is no number. 42704: the test k_is_plain names the role
+// pg_database_owner, which is missing before version 14; then only the test in full can pass.
 bool PgTables::is_refusal(const std::string& sqlstate) {
   return sqlstate == "22023" || sqlstate == "42704";
 }

@@ -34,8 +34,8 @@ class PgTables {
 
   // Returns the statement that asks why guard() refused a table.
   sql::Statement ask_why() const;
-  // Returns the reason in the answer to ask_why(), with advice; nullopt: the tables are good by
-  // now.
+  // Returns why guard() refused a table, with advice, from the answer to ask_why(). nullopt: the
+  // tables can be trusted by now.
   static std::optional<std::string> fault_in(const sql::Answer& answer);
 
  private:

@@ -114,9 +114,10 @@ class RedisClient {
   bool idle() { return transport_ && reader_.empty() && transport_->idle(); }
   void disconnect();
   const std::string& where() const { return address_.text; }
-  // Facts of the server of the newest connection, if its address asks_uptime: the id of its
-  // process, empty if unknown; and how long it has been running at least, 0 if unknown. The server
-  // counts whole seconds (INFO server).
+  // What INFO says about the server of the newest connection; asked only if
+  // RedisAddress::asks_uptime is set. run_id(): the id of the server's process, empty if unknown.
+  // uptime(): how long the server has been running at least (it counts whole seconds), 0 if
+  // unknown.
   const std::string& run_id() const { return run_id_; }
   Duration uptime() const { return started_ ? BootClock::now() - *started_ : Duration::zero(); }
   // Returns a client of another server with the same interrupt.

@@ -47,9 +47,9 @@ struct Epoch {
 // Returns the largest token recorded in these locks.
 FencingToken largest_token(const std::vector<lease_table::StoredLock>& states);
 
-// Returns a holder's value: a state file (record_json.hpp) with this lease alone, and its length in
-// place of its end. Token 0 stands for the number of the write that stores the value plus the
-// epoch, which is stored as the file's token.
+// Returns a holder's value: a state file (record_json.hpp) with this lease alone, and the lease's
+// length in place of its end. The file's token is the epoch. A hold whose token is 0 has as its
+// token the epoch plus the number of the write that stores the value.
 std::string lease_json(const OwnerId& owner,
                        lease_table::Lease lease,
                        Duration ttl,

@@ -24,7 +24,7 @@ struct StoreClock {
 };
 using StoreTime = StoreClock::time_point;
 
-// Returns the time in a table that keeps this machine's CLOCK_BOOTTIME.
+// Converts a time of BootClock to the time of a store whose clock is this machine's CLOCK_BOOTTIME.
 constexpr StoreTime store_time(Time time) {
   return StoreTime(time.time_since_epoch());
 }
@@ -78,8 +78,8 @@ struct ForeignHold {
 };
 
 // The version of a lock's record format. A record names its version in a field whose own name never
-// changes; without the field it is version 1. A later version is used for free locks only: while a
-// lock is in use, an older dlock may be among its holders and waiters.
+// changes; without the field it is version 1. A lock may be changed to a later version only while
+// the lock is free: otherwise an older dlock may be among its holders and waiters.
 inline constexpr std::uint64_t k_layout = 1;  // the newest version that we know
 
 // A lock: its leases, its line, and what outlives them.

@@ -46,8 +46,8 @@ class ZkStore final : public TableStore {
   std::string where() const override { return table_.address().text; }
   // Returns the name itself. Errc::bad_usage: the folder with this name has another purpose.
   Result<std::string> key_of(const LockName& name) const override;
-  // Returns the names that match. Sends one request for each name in the folder. Errc::bad_usage:
-  // more than 10,000 names.
+  // Returns the names that match. Sends one request for each of them. Errc::bad_usage: more than
+  // 10,000 names match.
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
 
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
