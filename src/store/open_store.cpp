@@ -24,6 +24,7 @@
 #include "store/sql/sql_findings.hpp"
 #include "store/sqlite/examine_sqlite.hpp"
 #include "store/sqlite/sqlite_store.hpp"
+#include "store/url/host_port.hpp"
 #include "store/zookeeper/examine_zookeeper.hpp"
 #include "store/zookeeper/zk_store.hpp"
 
@@ -183,10 +184,6 @@ constexpr std::array<Store, 16> k_stores{{
     {"sqlite", ":///file", k_sqlite_uses},
 }};
 
-Error bad(std::string reason) {
-  return {Errc::bad_usage, std::move(reason)};
-}
-
 Result<const Store*> store_of(std::string_view url) {
   const std::string_view said = url.substr(0, url.find(':'));
   const std::string_view scheme = said == "postgres" ? "postgresql" : said;
@@ -194,11 +191,11 @@ Result<const Store*> store_of(std::string_view url) {
   for (const Store& store : k_stores) {
     if (scheme != store.scheme) continue;
     if (is_whole) return &store;
-    return bad("behind " + std::string(said) + ": there are two slashes; write " +
-               std::string(store.scheme) + std::string(store.form));
+    return bad_url("behind " + std::string(said) + ": there are two slashes; write " +
+                   std::string(store.scheme) + std::string(store.form));
   }
-  if (!is_whole) return bad("it has no scheme; write " + store_forms());
-  return bad("there is no store with this scheme; write " + store_forms());
+  if (!is_whole) return bad_url("it has no scheme; write " + store_forms());
+  return bad_url("there is no store with this scheme; write " + store_forms());
 }
 
 // Completes an examination: adds the findings about this machine, and makes texts from servers

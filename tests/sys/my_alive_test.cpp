@@ -69,8 +69,8 @@ TEST_CASE("mysql alive: an answer that is late, or was not waited for, is taken 
   must(one, "select get_lock('late', 0)");
   const unsigned long id = one.connection_id();
   REQUIRE(::kill(maria().pid(), SIGSTOP) == 0);
-  REQUIRE(::waitpid(maria().pid(), nullptr, WUNTRACED) >
-          0);  // its threads stop one after the other
+  // Its threads stop one after the other.
+  REQUIRE(::waitpid(maria().pid(), nullptr, WUNTRACED) > 0);
   for (int i = 0; i < 3; ++i)
     CHECK(one.ask_alive(soon()).error().code == Errc::timed_out);
   stop.raise();

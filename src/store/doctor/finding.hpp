@@ -72,8 +72,8 @@ std::string fine_duration(Duration d);
 
 struct ExaminedServer {
   std::string url;
-  std::string product =
-      {};  // such as "redis", "valkey"; this and the next fields are empty if not seen
+  // Such as "redis", "valkey"; this and the next fields are empty if not seen.
+  std::string product = {};
   std::string version = {};
   std::string role = {};             // such as "master", "slave", "sentinel"
   std::string process = {};          // id of the process: equal for two URLs of one server

@@ -23,8 +23,8 @@ struct TrialStep {
 
 struct Trial {
   static constexpr Duration k_ttl = std::chrono::seconds(5);
-  static constexpr Duration k_message_takes =
-      std::chrono::seconds(1);  // a message that takes longer counts as lost
+  // A message that takes longer counts as lost.
+  static constexpr Duration k_message_takes = std::chrono::seconds(1);
 
   // What became of one kind of messages.
   enum class Messages { not_tried, refused, lost, heard };
@@ -36,8 +36,8 @@ struct Trial {
   std::optional<Error> failure = {};     // why the step after `steps` failed
   Messages turns = Messages::not_tried;  // messages to a waiter: the lock is free
   std::string turns_because = {};        // why `turns` is refused
-  Messages changes =
-      Messages::not_tried;           // messages to a holder: the lock has changed (key tracking)
+  // Messages to a holder: the lock has changed (key tracking).
+  Messages changes = Messages::not_tried;
   std::string changes_because = {};  // why `changes` is refused
 };
 

@@ -79,8 +79,8 @@ class LocalStore final : public TableStore {
   local::Place directory_;
   local::Machine machine_;
   const Interrupt* interrupt_;
-  std::vector<UniqueFd>
-      replaced_;       // files replaced by the newest change; the next change closes them
+  // Files replaced by the newest change; the next change closes them.
+  std::vector<UniqueFd> replaced_;
   FileEvents events_;  // events of the directory
   std::set<std::string, std::less<>> watched_files_;
 };

@@ -36,8 +36,8 @@ std::string or_none(const std::string& file) {
 // Returns the file of CAs. If there is one, libpq verifies the chain for "require", too.
 Result<std::string> ca_file(PgTls tls, const TlsSettings& settings) {
   if (tls >= PgTls::verify_ca) return find_ca_file(settings);
-  if (!settings.cacertdir.empty())
-    return find_ca_file(settings);  // an error without --cacert: libpq has no --cacertdir
+  // An error without --cacert: libpq has no --cacertdir.
+  if (!settings.cacertdir.empty()) return find_ca_file(settings);
   return tls == PgTls::require && !settings.insecure ? or_none(settings.cacert) : k_no_file;
 }
 

@@ -14,8 +14,8 @@ namespace {
 constexpr std::string_view k_scheme = "postgresql://";
 constexpr UrlScheme k_schemes[] = {{k_scheme, true}, {"postgres://", true}};
 constexpr std::string_view k_options[] = {"host", "port", "sslmode", "table", "with"};
-constexpr std::string_view k_default_directory =
-    "/var/run/postgresql";  // the default of Debian's libpq
+// The default of Debian's libpq.
+constexpr std::string_view k_default_directory = "/var/run/postgresql";
 constexpr std::string_view k_default_table = "dlock";
 constexpr std::uint16_t k_default_port = 5432;
 // The longest path of a socket's directory: sockaddr_un holds 107 bytes, and "/.s.PGSQL.65535"

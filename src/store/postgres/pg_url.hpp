@@ -22,8 +22,8 @@
 namespace dlock {
 
 struct PgServer {
-  std::string
-      host;  // a name, a numeric address, or the directory of a socket, which begins with '/'
+  // A name, a numeric address, or the directory of a socket, which begins with '/'.
+  std::string host;
   std::uint16_t port = 0;
 
   bool is_socket() const { return host.starts_with('/'); }

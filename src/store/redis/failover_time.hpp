@@ -11,8 +11,8 @@
 
 namespace dlock {
 
-constexpr Duration k_promotion =
-    std::chrono::milliseconds(2500);  // including the pause between two renewals
+// Including the pause between two renewals.
+constexpr Duration k_promotion = std::chrono::milliseconds(2500);
 
 // Returns the down-after time that corresponds to a cluster's node-timeout. Measured: a failed
 // owner is replaced after 1.5 x node-timeout and up to 1.3 s more.

@@ -12,8 +12,8 @@ namespace {
 
 constexpr Duration k_look = 1s;           // pause between two checks of a held peer lock
 constexpr Duration k_look_limit = 500ms;  // limit of one such check
-constexpr Duration k_try =
-    100ms;  // pause between two tries of a waiter: no message reports a release
+// Pause between two tries of a waiter: no message reports a release.
+constexpr Duration k_try = 100ms;
 constexpr Duration k_release_limit = 1s;  // time to release the row after the peer lock was refused
 
 }  // namespace

@@ -21,10 +21,6 @@ namespace {
 
 constexpr std::int64_t k_us_per_s = 1'000'000;
 
-std::int64_t us_of(StoreTime time) {
-  return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
-}
-
 const HoldRecord* newest_of(const StoredLock& lock) {
   const HoldRecord* newest = nullptr;
   for (const auto& [owner, lease] : lock.leases)
@@ -42,7 +38,21 @@ const Place* find(const Line& line, std::int64_t arrival_us) {
   return at != line.end() && at->arrival_us == arrival_us ? &*at : nullptr;
 }
 
+// Returns the number at the beginning of the text, and its end.
+std::pair<std::int64_t, const char*> read_number(const std::string& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  using Limits = std::numeric_limits<std::int64_t>;
+  if (error == std::errc::result_out_of_range)
+    number = text.front() == '-' ? Limits::min() : Limits::max();
+  return {number, end};
+}
+
 }  // namespace
+
+std::int64_t us_of(StoreTime time) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
+}
 
 std::string holder_column(const HoldRecord& hold) {
   constexpr std::size_t k_widest = 120;  // the column takes 255
@@ -110,16 +120,6 @@ std::string text_at(const Values& row, std::size_t column) {
   return column < row.size() ? row[column].value_or("") : std::string();
 }
 
-// Returns the number at the beginning of the text, and its end.
-static std::pair<std::int64_t, const char*> read_number(const std::string& text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  using Limits = std::numeric_limits<std::int64_t>;
-  if (error == std::errc::result_out_of_range)
-    number = text.front() == '-' ? Limits::min() : Limits::max();
-  return {number, end};
-}
-
 std::optional<std::int64_t> number_in(const Value& value) {
   const std::string text = value.value_or("");
   const auto [number, end] = read_number(text);
@@ -131,9 +131,13 @@ std::int64_t number_at(const Values& row, std::size_t column) {
   return read_number(text_at(row, column)).first;
 }
 
-std::int64_t time_at(const Values& row, std::size_t column) {
+std::int64_t possible_time(std::int64_t us) {
   constexpr std::int64_t k_latest = lease_table::k_latest_ms * k_us_per_ms;
-  return std::clamp<std::int64_t>(number_at(row, column), 0, k_latest);
+  return std::clamp<std::int64_t>(us, 0, k_latest);
+}
+
+std::int64_t time_at(const Values& row, std::size_t column) {
+  return possible_time(number_at(row, column));
 }
 
 bool has_shape(const Table& table, std::size_t most_rows, std::size_t columns) {

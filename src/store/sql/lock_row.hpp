@@ -26,6 +26,8 @@
 namespace dlock::sql {
 
 inline constexpr std::int64_t k_us_per_ms = 1000;
+// Returns µs of the table's clock.
+std::int64_t us_of(lease_table::StoreTime time);
 
 // Times are µs of the server's wall clock. dlock writes lock_until in whole seconds, because the
 // columns of some tables keep no fractions: rounded up for a lease, down for a free lock.
@@ -56,11 +58,13 @@ lease_table::Place place_of(std::int64_t arrival_us,
 
 // These functions accept any row, because a server may answer with anything.
 std::string text_at(const Values& row, std::size_t column);  // empty: NULL, or no column
-std::int64_t number_at(const Values& row,
-                       std::size_t column);  // "5.00" is 5; 0: no number or column
+// Returns the number at the beginning of the column: "5.00" is 5. 0: no number, or no column.
+std::int64_t number_at(const Values& row, std::size_t column);
 // Returns the number; one that does not fit becomes the nearest limit. nullopt: not a number.
 std::optional<std::int64_t> number_in(const Value& value);
-// Returns µs since 1970, limited to 0 … lease_table::k_latest_ms.
+// Limits µs since 1970 to 0 … lease_table::k_latest_ms.
+std::int64_t possible_time(std::int64_t us);
+// Returns possible_time() of number_at().
 std::int64_t time_at(const Values& row, std::size_t column);
 
 // Returns whether the table has at most `most_rows` rows, each of `columns` columns.

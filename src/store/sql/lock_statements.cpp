@@ -3,8 +3,6 @@
 
 #include "store/record_json.hpp"
 
-#include <algorithm>
-#include <chrono>
 #include <utility>
 
 namespace dlock::sql {
@@ -15,10 +13,6 @@ namespace {
 std::string parameter(Statement& statement, std::string value) {
   statement.parameters.emplace_back(std::move(value));
   return '$' + std::to_string(statement.parameters.size());
-}
-
-std::int64_t to_us(lease_table::StoreTime time) {
-  return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
 }
 
 constexpr std::size_t k_lock_columns = 7;
@@ -114,7 +108,7 @@ void LockStatements::add_line(std::vector<Statement>& all, const LockWrite& writ
     std::string text(dialect_.put);
     text += " into " + line_ + " (name, arrival, waiter, alive_until, who) values ($1, ";
     text += std::to_string(place->arrival_us) + ", $2, ";
-    text += std::to_string(to_us(place->alive_until)) + ", $3)";
+    text += std::to_string(us_of(place->alive_until)) + ", $3)";
     text += dialect_.put_end;
     all.push_back({std::move(text), {write.name, place->id, waiter_json(place->waiter)}});
   }
@@ -129,8 +123,7 @@ bool LockStatements::has_line(const Table& table) {
 }
 
 std::int64_t LockStatements::time_in(const Value& value) const {
-  constexpr std::int64_t k_latest = lease_table::k_latest_ms * k_us_per_ms;
-  return std::clamp<std::int64_t>(dialect_.us_in(value).value_or(0), 0, k_latest);
+  return possible_time(dialect_.us_in(value).value_or(0));
 }
 
 LockRow LockStatements::lock_in(const Values& row) const {

@@ -33,6 +33,11 @@ lease_table::Moment moment_of(std::int64_t now_us, Time sent_at) {
           .wall_us = now_us};
 }
 
+// Returns whether the step that failed did nothing and may succeed if it begins anew.
+bool may_be_repeated(Cause cause) {
+  return cause == Cause::repeat || cause == Cause::no_table || cause == Cause::no_column;
+}
+
 }  // namespace
 
 SqlStore::SqlStore(const sql::Dialect& dialect, std::string table)
@@ -249,11 +254,6 @@ bool SqlStore::is_unchanged(const Remembered& remembered, const Rows& rows) {
   const LockRow& row = rows.rows.front();
   return row.name == before.name && row.version == before.version && row.state == before.state &&
          row.columns.locked_by == before.columns.locked_by && row.line.empty();
-}
-
-// Returns whether the step that failed did nothing and may succeed if it begins anew.
-static bool may_be_repeated(Cause cause) {
-  return cause == Cause::repeat || cause == Cause::no_table || cause == Cause::no_column;
 }
 
 Result<void> SqlStore::transact(const std::vector<LockName>& names,

@@ -23,8 +23,8 @@ namespace dlock {
 
 namespace {
 
-constexpr ::mode_t k_file_mode =
-    0660;  // who can read a file can lock it; SQLite gives the log the same mode
+// SQLite gives the log the same mode.
+constexpr ::mode_t k_file_mode = 0660;  // who can read a file can lock it
 
 // The newest refusal: SQLite passes on only an error number.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
@@ -107,8 +107,8 @@ std::string directory_of(const std::string& path) {
 Result<void> check_database_file(const std::string& path) {
   if (auto checked = local::check_place(path, /*is_file=*/true); !checked) return checked;
   struct stat file {};
-  if (::stat(path.c_str(), &file) != 0)
-    return {};  // it will be created, or opening it fails with the reason
+  // It will be created, or opening it fails with the reason.
+  if (::stat(path.c_str(), &file) != 0) return {};
   if (S_ISDIR(file.st_mode))
     return cannot_keep(
         Errc::bad_config,

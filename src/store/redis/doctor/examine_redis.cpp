@@ -108,8 +108,8 @@ int wanted_replicas(RedisClient& client,
   if (options.replicas) return *options.replicas;
   if (!look.is_cluster && !look.has_sentinels) return 0;
   const RedisAddress& asked = client.address();
-  if (!asked.must_be_master && !asked.counts_replicas)
-    return 1;  // whether it has a replica is not known
+  // Whether it has a replica is not known.
+  if (!asked.must_be_master && !asked.counts_replicas) return 1;
   const auto replicas = client.replicas(look.until);
   return replicas ? *replicas : client.likely_replicas();
 }

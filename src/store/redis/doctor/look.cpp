@@ -23,8 +23,8 @@ constexpr Duration k_measuring_takes = 1s;
 constexpr int k_pings = 50;
 constexpr int k_scripts = 20;
 constexpr int k_connects = 5;
-constexpr std::string_view k_most_commands =
-    "128";  // the most entries of the slow log that are read
+// The most entries of the slow log that are read.
+constexpr std::string_view k_most_commands = "128";
 
 constexpr std::string_view k_undeclared = "return redis.call('EXISTS', KEYS[1] .. ':probe')";
 
