@@ -36,13 +36,16 @@ man_options() {
     { tag = /^\.TP/ }' | option_words
 }
 
-man_section() { # of dlock.1, without the escapes
-  sed 's/\\-/-/g' "$PROJECT/man/dlock.1" | awk -v head=".SH $1" '/^\.SH/ { wanted = $0 == head } wanted'
+# man_section SECTION [PAGE]: prints the section of man/PAGE, by default dlock.1, without the escapes.
+man_section() {
+  sed 's/\\-/-/g' "$PROJECT/man/${2:-dlock.1}" |
+    awk -v head=".SH $1" '/^\.SH/ { wanted = $0 == head } wanted'
 }
 
-# example SECTION TEXT: prints the example in SECTION that has TEXT, as the reader sees it.
+# example SECTION TEXT [PAGE]: prints the example in SECTION that has TEXT, as the reader sees it.
 example() {
-  man_section "$1" | sed "s/\\\\(aq/'/g; s/\\\\(ti/~/g; s/\\\\e/\\\\/g; s/\\\\&//g" | awk -v text="$2" '
+  man_section "$1" "${3:-dlock.1}" |
+    sed "s/\\\\(aq/'/g; s/\\\\(ti/~/g; s/\\\\e/\\\\/g; s/\\\\&//g" | awk -v text="$2" '
     /^\.EX/ { inside = 1; block = ""; next }
     /^\.EE/ { inside = 0; if (index(block, text)) { printf "%s", block; exit } }
     inside { block = block $0 "\n" }'
