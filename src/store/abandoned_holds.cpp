@@ -12,24 +12,25 @@ namespace dlock {
 
 namespace {
 
-// Returns true if the run that took the hold is dead, and all its processes are dead, too. The
-// caller has read the record before this function lists the processes, so a living run is in the
-// list: dlock by its pid, its command by its environment.
+// Returns whether the run that took the hold is dead, and its command, too. The record was read
+// before the processes are listed here, so a run that lives is in the list: dlock is recognized by
+// its pid, its command by the serial in its environment.
 bool is_abandoned(const HoldRecord& record, const HoldSerial& serial) {
   const std::string here = pid_space();
   if (here.empty() || record.who.machine != here) return false;
-  // A run that is dead but not reaped yet is no living process.
+  // living_process() is false for a process that is dead but not reaped yet.
   if (record.who.pid <= 1 || living_process(static_cast<pid_t>(record.who.pid))) return false;
   const auto all = living_processes();
-  if (!all || !living_process(1)) return false;  // other processes may be hidden from us
+  // If even pid 1 is not visible, /proc may hide other processes, too.
+  if (!all || !living_process(1)) return false;
   return std::none_of(all->begin(), all->end(), [&](const ProcessEntry& entry) {
     return entry.pid == record.who.pid ||
            environment_has(entry.pid, serial).value_or(descends(entry, ::getpid()));
   });
 }
 
-// Releases the abandoned holds of the owner of `hold` on its name. Returns whether the owner has no
-// hold left on this name, except kept ones.
+// Releases the abandoned holds that the owner of `hold` has on the same name. Returns whether the
+// owner then has no hold left on this name, except a kept hold.
 bool release_abandoned(LockStore& store,
                        const Hold& hold,
                        const ReleaseOptions& options,
@@ -57,8 +58,8 @@ Result<ReleaseVerdict> release_with_abandoned(LockStore& store,
                                               const Holds& holds,
                                               const ReleaseOptions& options,
                                               Time limit) {
-  // The holds of dead nested runs that are readers are released before their writer's hold: only
-  // the last hold of an owner is kept, and that should be the writer's.
+  // A kept lock stays in the mode of the hold that was released last. That should be this hold, a
+  // writer's. So the abandoned holds, which may be readers', are released before it.
   for (const Hold& hold : holds) {
     if (hold.mode == Mode::exclusive && !hold.nested && options.keep > Duration{})
       release_abandoned(store, hold, {}, limit);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The holds of nested runs that were killed: no process will ever release them. The outer run is on
-// the same machine and can see that they are dead, so it releases them with its own hold, instead
-// of leaving them until the lease ends.
+// Releases the holds of nested runs that were killed. A killed run cannot release its hold, which
+// would otherwise exclude others until its lease ends. The outer run is on the same machine and can
+// see that the nested run is dead, so it releases the abandoned hold together with its own.
 #pragma once
 
 #include "core/lock_store.hpp"
 
 namespace dlock {
 
-// Releases `holds`. For each hold that is not nested, also releases all holds of the same owner
-// that have no living process on this machine; in doubt a hold is kept. Only an error of the first
-// release is returned; if a later one fails, the result is `still_held`.
+// Releases `holds`. If the owner of a hold that is not nested still has other holds of the name,
+// also releases those whose run has no living process on this machine; in doubt a hold is kept.
+// Returns an error only if the first release fails. If a later release fails, returns `still_held`.
 Result<ReleaseVerdict> release_with_abandoned(LockStore& store,
                                               const Holds& holds,
                                               const ReleaseOptions& options,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Checks if a JSON text may be parsed: the parsed tree takes up to forty times the size of the
-// text, and nested arrays take stack in proportion to their depth. Pure.
+// Checks whether a JSON text is small and flat enough to be parsed. The parsed tree takes up to
+// forty times the size of the text, and each level of nested arrays takes stack. Pure.
 #pragma once
 
 #include "sys/limits.hpp"
@@ -11,8 +11,8 @@
 
 namespace dlock {
 
-// Returns whether the text has at most `bytes` bytes, k_elements values and k_depth levels. The
-// text need not be JSON.
+// Returns whether the text has at most `bytes` bytes, limits::k_elements values and limits::k_depth
+// levels of nesting. The text need not be JSON.
 inline bool is_within_bounds(std::string_view json, std::size_t bytes = limits::k_answer_bytes) {
   if (json.size() > bytes) return false;
   std::size_t elements = 0;

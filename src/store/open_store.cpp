@@ -43,15 +43,15 @@ namespace {
 using Opened = Result<std::unique_ptr<LockStore>>;
 using Statements = Result<std::vector<std::string>>;
 
-// The functions of one kind of store that take its URL: open() opens the store, examine() is for
-// `dlock doctor`, and tables() returns the statements that create its tables.
+// What dlock can do with the URL of one kind of store: open() opens the store, examine() examines
+// it for `dlock doctor`, and tables() returns the statements that create its tables.
 struct Uses {
   Opened (*open)(const StoreOptions&);
   Result<Examination> (*examine)(const StoreOptions&, const ExamineTerms&);
   Statements (*tables)(const StoreOptions&);
 };
 
-// Parses the URL, and passes it to `use`.
+// Parses the URL of the options, and calls `use` with the result.
 template <auto parse, auto use, class Answer, class... More>
 Answer with_parsed(const StoreOptions& options, const More&... more) {
   const auto place = parse(options);
@@ -63,7 +63,7 @@ Statements no_tables(const StoreOptions& /*options*/) {
   return std::vector<std::string>{};
 }
 
-// The uses of stores without tables, and of stores with tables.
+// k_uses is for stores without tables, k_sql_uses for stores with tables.
 template <auto parse, auto open, auto examine>
 constexpr Uses k_uses{&with_parsed<parse, open>, &with_parsed<parse, examine>, &no_tables};
 template <auto parse, auto open, auto examine, auto tables>
@@ -120,7 +120,8 @@ std::unique_ptr<LockStore> open_mysql(const MyAddress& address, const StoreOptio
 
 std::vector<std::string> mysql_tables(const MyAddress& address, const StoreOptions& /*options*/) {
   auto all = MysqlStore::tables(address.table);
-  // dlock changes a row of the line by deleting and inserting it, so it needs no right to update.
+  // dlock changes a waiter's row in the table of lines by deleting it and inserting a new one, so
+  // it needs no right to UPDATE that table.
   for (const std::string& grant : sql::grants(
            address.table, "select, insert, delete", '\'' + printable(address.user) + "'@'HOST'"))
     all.push_back("-- " + grant);
@@ -159,7 +160,7 @@ constexpr const Uses& k_local_uses =
 
 struct Store {
   std::string_view scheme;
-  std::string_view form;  // form of its URLs after the scheme
+  std::string_view form;  // an example of its URL, without the scheme: "://host:6379"
   const Uses& uses;
   bool tls_settings = false;  // its URLs may have TLS settings
 };
@@ -198,8 +199,8 @@ Result<const Store*> store_of(std::string_view url) {
   return bad_url("there is no store with this scheme; write " + store_forms());
 }
 
-// Completes an examination: adds the findings about this machine, and makes texts from servers
-// printable.
+// Completes an examination: adds the findings about this machine, and escapes control characters in
+// texts that came from servers.
 void finish(Examination& all) {
   for (Finding& finding : judge_machine(look_at_machine()))
     all.findings.push_back(std::move(finding));

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 using namespace std::string_view_literals;
 
 struct Kind {
-  std::string_view scheme;  // scheme of the server's URLs; empty: dlock has no such store
+  std::string_view scheme;  // URL scheme of the server; empty: dlock has no store of this kind
   std::string_view is;
 };
 
@@ -27,8 +27,8 @@ constexpr Kind k_resp{"redis", "speaks as Redis does"};
 constexpr Kind k_ssh{"", "is an SSH server"};
 constexpr Kind k_zookeeper{"zookeeper", "is ZooKeeper"};
 
-// How the first bytes from a server begin, by its kind: its greeting, its answer to one of
-// k_questions, or its complaint about one.
+// The first bytes by which each kind of server is recognized. They are the server's greeting, its
+// answer to one of k_questions, or its complaint about a question.
 constexpr std::pair<std::string_view, Kind> k_words[] = {
     {"HTTP/", k_http},
     {"SSH-", k_ssh},
@@ -41,8 +41,9 @@ constexpr std::pair<std::string_view, Kind> k_words[] = {
     {"E\0\0\0"sv, k_postgres},
 };
 
-// Returns whether the bytes are the greeting of a MySQL server: a packet with a length of three
-// bytes and the number 0, then the protocol's version, or an error if the server refuses this host.
+// Returns whether the bytes are the greeting of a MySQL server. The greeting is a packet: its
+// length (three bytes), its number (0), then the version of the protocol (0x0a), or 0xff if the
+// server refuses this host.
 bool greets_as_mysql(std::string_view bytes) {
   return bytes.size() > 4 && bytes[3] == '\0' && (bytes[4] == '\x0a' || bytes[4] == '\xff');
 }
@@ -53,8 +54,9 @@ Kind kind_of(std::string_view bytes) {
   return greets_as_mysql(bytes) ? k_mysql : Kind{};
 }
 
-// Each question is answered at once by one kind of server, and not by the others. The second is
-// PostgreSQL's request for TLS, which PostgreSQL answers with one letter for yes or no.
+// Each question is answered at once by one kind of server, and not by the others. The second
+// question is PostgreSQL's request for TLS; PostgreSQL answers it with one letter, S for yes or N
+// for no.
 constexpr std::string_view k_questions[] = {
     "PING\r\n"sv, "\0\0\0\x08\x04\xd2\x16\x2f"sv, "srvr"sv, "GET /version HTTP/1.0\r\n\r\n"sv};
 constexpr std::size_t k_postgres_question = 1;

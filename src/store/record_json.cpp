@@ -17,13 +17,15 @@ namespace dlock {
 
 namespace {
 
-// A JSON object whose members keep their order in the text: released holds are remembered in that
-// order. The library compares each new member with all before it, which takes ten seconds for
-// 100,000 members. Here members are not compared: of two members with one name, the first counts.
+// A JSON object whose members keep their order in the text: the notes about released holds must
+// stay in order. The library's own class compares each new member with all earlier ones, which
+// takes ten seconds for 100,000 members. This class does not compare them. If two members have the
+// same name, the first one counts.
 template <class Name, class Value, class Less, class Allocator>
 struct Members : nlohmann::ordered_map<Name, Value, Less, Allocator> {
   using nlohmann::ordered_map<Name, Value, Less, Allocator>::ordered_map;
-  // Called by the parser, and by update(), which may only add new names.
+  // Appends a member. The parser calls this, and so does update(), which may be used only for names
+  // that the object does not have yet.
   Value& operator[](const Name& name) {
     std::vector<std::pair<const Name, Value>, Allocator>& all = *this;
     all.emplace_back(name, Value{});
@@ -32,18 +34,20 @@ struct Members : nlohmann::ordered_map<Name, Value, Less, Allocator> {
 };
 using Json = nlohmann::basic_json<Members>;
 
-// Returns the JSON in ASCII only, which every character set of a database can store.
+// Returns the JSON in ASCII only, because every character set of a database can store ASCII.
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
 
-// Parses the text. Returns null if it is too large, and a value that is no object if it is no JSON.
+// Parses the text. Returns null if the text is too large, and a value that is not an object if the
+// text is not JSON.
 Json parse(std::string_view text, std::size_t most = limits::k_record_bytes) {
   if (!is_within_bounds(text, most)) return {};
   return Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
 }
 
-// Returns the integer at `key`, if it is in [0, most]. Scripts may write it as 1e15.
+// Returns the number at `key`, if it is in [0, most]. Accepts the form 1e15, too, in which a script
+// may write a number.
 std::optional<std::uint64_t> whole_number(const Json& object, const char* key, std::uint64_t most) {
   const auto at = object.find(key);
   if (at == object.end()) return std::nullopt;
@@ -75,12 +79,14 @@ constexpr auto k_most_signed = static_cast<std::uint64_t>(std::numeric_limits<st
 constexpr std::uint64_t k_latest_ms = lease_table::k_latest_ms;
 constexpr std::uint64_t k_latest_ns = k_latest_ms * 1'000'000;
 
-// Returns the time at `key`; 0 if there is no number, or one that is no possible time.
+// Returns the time at `key`. Returns 0 if there is no number, or if no clock can have shown that
+// time.
 std::int64_t wall_ms_at(const Json& object, const char* key) {
   return static_cast<std::int64_t>(whole_number(object, key, k_latest_ms).value_or(0));
 }
 
-// Returns the mode of a record: plain if the record has no mode. nullopt: the mode is unknown.
+// Returns the mode of a record. A record without a mode is plain. nullopt: this dlock does not know
+// the mode.
 std::optional<Mode> mode_at(const Json& object) {
   if (!object.contains("mode")) return Mode::plain;
   return parse_stored_mode(text_at(object, "mode").value_or(""));
@@ -146,8 +152,8 @@ Json object_from(const lease_table::Lease& lease) {
   return object;
 }
 
-// Returns whether the record's mode, slot and "kept" are valid. They matter in modes with several
-// holders, where a wrong guess could admit one holder too many.
+// Returns whether the record's slot and its field "kept" are valid. A wrong guess about them could
+// admit one holder too many to a lock with several holders.
 bool is_sound(const HoldRecord& record, const Json& object, std::uint32_t slots) {
   const bool kept_is_sound = !object.contains("kept") || object["kept"].is_boolean();
   const bool slot_is_sound = record.mode != Mode::slots || (record.slot && *record.slot < slots);
@@ -176,15 +182,16 @@ std::optional<lease_table::Lease> lease_from(const OwnerId& owner,
   return lease;
 }
 
-// Reads the leases in a file by dlock 0.1: one owner, whose lease is among the other fields.
+// Returns the leases in a file that dlock 0.1 wrote. Such a file has one owner, whose lease is not
+// in a list of leases but among the other fields.
 Json leases_of_old_state(const Json& object) {
   const auto owner = text_at(object, "owner");
   if (!owner) return {};
   return owner->empty() ? Json::object() : Json{{*owner, object}};
 }
 
-// Returns the notes about released holds. A damaged note counts as no note: then a claim that
-// relies on the hold is refused.
+// Returns the notes about released holds. A damaged note is left out; then a claim that relies on
+// that hold is refused, because the hold counts as lost.
 std::vector<lease_table::ReleasedHold> released_from(const Json& object) {
   std::vector<lease_table::ReleasedHold> all;
   const auto at = object.find("released");
@@ -322,8 +329,9 @@ std::string state_file_json(const StateFile& lease) {
   const lease_table::StoredLock& state = lease.state;
   Json object{
       {"name", percent_encode(lease.name)}, {"token", state.token}, {"leases", Json::object()}};
-  // dlock 0.1 takes a file without a boot id for damaged, and a file with a container's id for one
-  // of another boot.
+  // The boot id is left out if it is unknown, as in a container. dlock 0.1 then takes the file for
+  // damaged and refuses it. With a container's own boot id, dlock 0.1 would take the file for one
+  // of another boot, whose locks are free.
   if (!lease.stamp.boot_id.empty() || !lease.stamp.at) object["boot_id"] = lease.stamp.boot_id;
   if (lease.stamp.at) object["written_ns"] = lease.stamp.at->time_since_epoch().count();
   if (state.slots > 0) object["slots"] = state.slots;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The options with which every store is opened.
+// What every store is opened with.
 #pragma once
 
 #include "base/secret.hpp"
@@ -12,14 +12,15 @@
 namespace dlock {
 
 struct StoreOptions {
-  std::string url;     // the URL without its TLS settings
-  std::string prefix;  // put before every name, if the store shares its keys with other programs
-  Secret password;     // the password, if the URL has none
-  Secret sentinel_password = {};  // for the sentinels, which never get `password`
-  TlsSettings tls = {};           // for a URL with TLS
-  // How many replicas must have a grant or a renewal; nullopt: the store's default.
+  std::string url;  // the URL, from which TLS settings have been removed
+  // Put before every name, so that no name meets a key of another program.
+  std::string prefix;
+  Secret password;                // used if the URL has no password
+  Secret sentinel_password = {};  // for the sentinels of Redis; they never get `password`
+  TlsSettings tls = {};           // used if the URL has TLS
+  // How many replicas must confirm a grant or a renewal; nullopt: the store decides.
   std::optional<int> replicas = {};
-  bool votes = false;  // the store is a member of a quorum: Claim::least_uptime counts
+  bool votes = false;  // the store is one server of a quorum, and obeys Claim::least_uptime
   const Interrupt* interrupt = nullptr;  // null: no call is interrupted
 };
 

@@ -99,7 +99,7 @@ StoreAnswer ClaimCalls::carry_out(LockStore& store, const action::Ask& ask) {
     case What::inspect:
       return event::Inspected{store.inspect(claim_.names.at(ask.which), ask.limit)};
     case What::call:
-      break;  // a claim never asks this
+      break;  // calls_for() serves a claim, which never has this Ask
   }
   DLOCK_ASSERT(false);
 }
@@ -154,9 +154,9 @@ void StoreWorker::interrupt() {
   if (threaded_) cancel_.raise();
 }
 
-// Removes the oldest ask, which has been answered. It stays in the queue until then, so that
-// cancel() ends it and not the next one. If the next ask must itself give way to a later one,
-// interrupts it at once.
+// Removes the oldest Ask from the queue, now that it has been answered. It was not removed earlier,
+// so that a cancel() during its call ended this call and not the next one. If the next Ask is to be
+// cut short in favour of a later one (gives_way), interrupts its call at once.
 void StoreWorker::done() {
   asks_.pop_front();
   cancelled_ = false;

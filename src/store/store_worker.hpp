@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// StoreWorker: carries out one Ask after the other: before start() on its owner's thread, after it
-// on the store thread. It decides nothing and repeats nothing. All members are called by the main
-// thread.
+// StoreWorker: carries out requests to the store (Ask), one after the other. Before start() it
+// works on the main thread, afterwards on the store thread. It decides nothing and repeats no
+// request. Only the main thread calls its functions.
 #pragma once
 
 #include "core/ask.hpp"
@@ -19,18 +19,18 @@
 
 namespace dlock {
 
-// Carries out one Ask: calls the store and returns its answer. Called by one thread at a time, so
-// it may remember things (the granted holds).
+// Calls the store for one Ask and returns the store's answer. Only one thread at a time calls this
+// function, so it may keep data from one call to the next: it keeps the granted holds.
 using StoreCalls = std::function<StoreAnswer(LockStore&, const action::Ask&)>;
 
-// Returns the function that calls the store for this claim and its holds; for `inspect` it looks at
-// the claim's names.
+// Returns the function that calls the store for this claim and for the holds that the claim was
+// granted. The function answers an Ask to inspect with the state of one of the claim's names.
 StoreCalls calls_for(Claim claim);
 
 class StoreWorker {
  public:
-  // `interrupt`: the interrupt with which the store was opened. Nothing else may use it while the
-  // worker exists.
+  // `interrupt` is the slot with which the store was opened. The worker puts its own interrupts
+  // into the slot, so nothing else may use the slot while the worker exists.
   StoreWorker(std::unique_ptr<LockStore> store, StoreCalls calls, InterruptSlot& interrupt)
       : store_(std::move(store)),
         calls_(std::move(calls)),
@@ -43,27 +43,29 @@ class StoreWorker {
   ~StoreWorker();  // interrupts the running call, and waits for the thread
 
   void ask(const action::Ask& what);
-  // Ends the running or waiting ask soon; it still gets an answer.
+  // Ends the oldest unanswered Ask soon, whether its call already runs or not. The Ask still gets
+  // an answer.
   void cancel();
-  // Returns the errno if the worker could not be set up, otherwise 0.
+  // Returns 0, or the errno of the failure if the worker could not be set up.
   int error() const { return cancel_.error() != 0 ? cancel_.error() : answered_.error(); }
 
-  // Returns StoreTraits::may_hang of the store.
+  // Returns whether the store may hang in the kernel (StoreTraits::may_hang).
   bool may_hang() const { return may_hang_; }
 
   // --- without the thread --------------------------------------------------------------------
   bool has_work_here() const { return !threaded_ && !asks_.empty(); }
-  // Carries out the oldest ask. `beside`: the interrupt of that call; it may call ask() and
-  // cancel(). It must also end the call when cancelled() is true.
+  // Carries out the oldest Ask on this thread. `beside` is the interrupt of that call. `beside` may
+  // call ask() and cancel(), and must end the call as soon as cancelled() is true.
   StoreAnswer work_here(const Interrupt& beside);
   bool cancelled() const { return cancelled_; }
 
   // --- with the thread -----------------------------------------------------------------------
-  // Starts the thread, which carries out all further asks. Further calls do nothing. False: no
-  // thread can be started, or work_here() is running; then nothing changes.
+  // Starts the store thread, which carries out all further Asks. Returns true if the thread runs
+  // already. Returns false, and changes nothing, if no thread can be started or work_here() is
+  // running.
   bool start();
   bool threaded() const { return threaded_; }
-  int fd() const { return answered_.fd(); }  // readable while there may be answers
+  int fd() const { return answered_.fd(); }  // readable when next_answer() may have an answer
   std::optional<StoreAnswer> next_answer();
 
  private:
@@ -72,15 +74,15 @@ class StoreWorker {
   void interrupt();
   void done();
 
-  std::unique_ptr<LockStore> store_;  // used by the thread, once it runs
-  StoreCalls calls_;                  // used by the thread, once it runs
+  std::unique_ptr<LockStore> store_;  // used only by the store thread, once it runs
+  StoreCalls calls_;                  // used only by the store thread, once it runs
   InterruptSlot& interrupt_;
   bool may_hang_;
   WakeUp cancel_;  // ends the running call on the store thread
   WakeUp answered_;
   bool working_here_ = false;
   bool threaded_ = false;
-  bool cancelled_ = false;  // the running call, or the next one, is cancelled
+  bool cancelled_ = false;  // the running call, or the next one, is to end
   std::mutex mutex_;
   std::condition_variable asked_;
   std::deque<action::Ask> asks_;
