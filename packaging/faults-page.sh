@@ -35,8 +35,8 @@ in the sources of
 it is brought about; the names of the tests begin with its number.
 .B ./dev test faults
 runs them all and prints a verdict for each row.
-The classes are those of the section GUARANTEES of
-.BR dlock (1):
+The classes are those of FAULTS in
+.BR dlock\-guarantees (7):
 .TP
 .B G
 guaranteed: never two at a time, and no token goes back;

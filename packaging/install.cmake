@@ -10,7 +10,7 @@ install(TARGETS dlock RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 install(FILES ${PROJECT_SOURCE_DIR}/man/dlock.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${PROJECT_SOURCE_DIR}/man/dlock-protocol.7 ${PROJECT_SOURCE_DIR}/man/dlock-faults.7
-              ${PROJECT_SOURCE_DIR}/man/dlock-stores.7
+              ${PROJECT_SOURCE_DIR}/man/dlock-stores.7 ${PROJECT_SOURCE_DIR}/man/dlock-guarantees.7
         DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 
 install(FILES ${PROJECT_SOURCE_DIR}/completions/dlock.bash

@@ -40,8 +40,8 @@ setup() { set_up_docs; }
     printf "%5.2f s %5.2f s %5.2f s %5.2f s", ttl / 3, ttl - d - k - grace, ttl - d - k, ttl - d
     printf " longest %.2fs", ttl - d - k - ttl / 3 - ttl / 10 }'
   expected=$output
-  table=$(man_section GUARANTEES | sed -n '/request is sent/,/lease ends on/p' | sed '1d;$d')
-  longest=$(man_section GUARANTEES | grep -A 2 'the longest' | grep -oE '[0-9.]+s')
+  table=$(man_section LEASE dlock-guarantees.7 | sed -n '/request is sent/,/lease ends on/p' | sed '1d;$d')
+  longest=$(man_section LEASE dlock-guarantees.7 | grep -A 2 'the longest' | grep -oE '[0-9.]+s')
   assert_equal "$(cut -c 1-7 <<<"$table" | xargs) longest ${longest%.}" "$(xargs <<<"$expected")"
 }
 
@@ -116,6 +116,7 @@ same_members() {
 @test "how long two may run after the store forgot is what the limits add up to" {
   # A renewal, its answer, and the grace after a verdict, with ttl 30 s and kill-after 10 s.
   run -0 awk 'BEGIN { ttl = 30; call = ttl / 10; if (call > 5) call = 5; print ttl / 3 + call + 1 }'
-  man_section GUARANTEES | grep -q "with the defaults $output s\." || fail "not $output s in the man page"
+  man_section FAULTS dlock-guarantees.7 | grep -q "with the defaults $output s\." ||
+    fail "not $output s in the man page"
   grep -q "two run for $output seconds at most" README.md || fail "not $output seconds in README.md"
 }
