@@ -21,7 +21,7 @@ namespace dlock {
 
 namespace {
 
-// Returns the end of a lease on this host's wall clock, for scripts and people.
+// Converts a time of BootClock to this host's wall clock, which scripts and people read.
 std::chrono::milliseconds on_the_wall(Time time) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::floor<std::chrono::milliseconds>(now + (time - BootClock::now()));
@@ -43,8 +43,9 @@ std::string shell_word(const std::string& text) {
   return out + "'";
 }
 
-// Returns the entries of DLOCK_HOLDS with these holds. If a hold is not nested, the inherited holds
-// of its name no longer exist, so they are left out.
+// Returns the new value of DLOCK_HOLDS: the inherited holds and `holds`. An inherited hold of the
+// same name is left out if the new hold is not nested in it: then the store no longer has the
+// inherited one.
 std::string entries_with(const Holds& holds, const Prepared& ready) {
   std::vector<AncestorHold> entries = inherited_holds();
   const std::vector<AncestorHold> own = hold_entries(ready.where, ready.keys, holds);
@@ -66,15 +67,16 @@ std::string shell_lines(const Holds& holds,
   variables.push_back({"DLOCK_EXPIRES", std::to_string(seconds.count())});
   variables.push_back({"DLOCK_HOLDS", entries});
   std::string out;
-  // If an earlier acquire has set DLOCK_SLOT and we have no slot, its value must not be taken for
-  // ours.
+  // An earlier `dlock acquire` in this shell may have set DLOCK_SLOT. If this claim has no slot,
+  // that value would look like its slot.
   if (std::getenv("DLOCK_SLOT") != nullptr) out += "unset DLOCK_SLOT\n";
   for (const auto& [name, value] : variables)
     out += "export " + name + "=" + shell_word(value) + "\n";
   return out;
 }
 
-// Reports why there is no lock, or dies by the signal that ended the wait.
+// Reports why the lock was not acquired, or dies by the signal that ended the wait. Does nothing if
+// the lock was acquired.
 void end_of(const Outcome& outcome,
             Voice& voice,
             const Settings& settings,
@@ -101,7 +103,7 @@ ExitStatus acquire_command(const CommandLine& line, const Settings& settings) {
   if (!ready) return report(ready.error(), settings);
   if (auto fits = check_detached(*ready->store); !fits) return report(fits.error(), settings);
 
-  // The holder's record names the script that called us.
+  // The holder's record has the pid of the script that called dlock, because dlock itself ends now.
   Claim claim =
       make_claim(*names, ready->keys, who_we_are(::getppid(), "acquire", settings), settings);
   claim.serial = serial_of(claim.owner);
@@ -128,7 +130,7 @@ ExitStatus acquire_command(const CommandLine& line, const Settings& settings) {
   voice.end_of_wait();
   if (!ended) ::_exit(static_cast<int>(report(ended.error(), settings)));
   end_of(*ended, voice, settings, signals);
-  // If there is a store thread, its call may hang, so do not wait for it.
+  // _exit() does not wait for the store thread, which may hang in a call to the store.
   ::_exit(status_of(*ended, settings));
 }
 

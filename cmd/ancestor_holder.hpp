@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Detects that the holder is an ancestor process of this one, although DLOCK_HOLDS does not say so:
-// something in between has emptied the environment (env -i, sudo, ssh to this host).
+// Detects that the holder is an ancestor process of this one, although DLOCK_HOLDS does not say so.
+// A program in between (env -i, sudo, ssh to this host) has then emptied the environment.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -10,7 +10,8 @@
 namespace dlock {
 
 // Returns "process 812, which this one descends from, is the holder: …" with advice; empty if no
-// ancestor holds the lock. Only for display: it compares host names and pids.
+// ancestor holds the lock. It compares host names and pids, which can be wrong, so it is only for
+// messages.
 std::string ancestor_holder_text(const Holding& holding);
 
 }  // namespace dlock

@@ -30,7 +30,7 @@ std::string text_of_environment(const char* name) {
 std::string ci_job_url() {
   for (const char* const name :
        {"CI_JOB_URL", "BUILDKITE_BUILD_URL", "CIRCLE_BUILD_URL", "BUILD_URL"}) {
-    // Only the part of the URL without secrets: all who may inspect the lock can see it.
+    // All who may inspect the lock see this URL, so parts that may contain a secret are left out.
     if (auto url = text_of_environment(name); !url.empty()) return public_part(url);
   }
   const std::string run = text_of_environment("GITHUB_RUN_ID");
@@ -39,7 +39,7 @@ std::string ci_job_url() {
          "/actions/runs/" + run;
 }
 
-// Returns the options for one server: of a quorum, or the only server.
+// Returns the options to open one server, which is the only server or one of a quorum.
 StoreOptions store_options(const Settings& settings,
                            const std::string& url,
                            TlsSettings tls,
@@ -59,8 +59,9 @@ StoreOptions store_options(const Settings& settings, const Interrupt* interrupt)
   return store_options(settings, settings.url, settings.tls, interrupt);
 }
 
-// Checks that the ttl fits into the quorum delay: after the delay, all locks that a restarted
-// server may have forgotten have ended.
+// Returns an error if the ttl is longer than the quorum delay, the time for which a restarted
+// server of a quorum has no vote. After the delay, each lease that the server may have forgotten
+// has ended.
 Result<void> check_quorum_delay(const Settings& settings) {
   if (settings.quorum_delay == Duration::zero() || settings.ttl <= settings.quorum_delay) return {};
   return Error{
@@ -71,7 +72,8 @@ Result<void> check_quorum_delay(const Settings& settings) {
           "long; lower --ttl, or raise --quorum-delay for all users of these servers"};
 }
 
-// Reports this even with -q, because anyone on the way can pose as the server.
+// Reports --insecure, even with -q: the server is not verified, so anyone on the network can pose
+// as it.
 void say_insecure(const Settings& settings) {
   if (!settings.tls.insecure) return;
   log(LogLevel::error,
@@ -79,8 +81,8 @@ void say_insecure(const Settings& settings) {
       "and answer for it; name its CA with --cacert FILE");
 }
 
-// Warns if only the built-in default says where the locks are. That may be intended. But sudo(8)
-// drops variables; and a run below a hold in another store was probably not meant to use this one.
+// Logs which store is used. Warns if no setting names a store and the built-in default is probably
+// a mistake: below a run whose lock is in another store, or under sudo(8), which drops DLOCK_URL.
 void say_store(const Settings& settings, const std::string& where) {
   if (!settings.url_place.empty()) {
     log(LogLevel::info, "the locks are in " + where + " (" + settings.url_place + ")");
@@ -110,7 +112,8 @@ Result<void> check_named(const Settings& settings) {
                "url in /etc/dlock/config.toml"};
 }
 
-// Returns the error for a URL that cannot be used, with the source that names the URL.
+// Returns the error of a store that could not be opened. If the URL is wrong, the error also names
+// the setting that the URL comes from.
 Error about_url(const Settings& settings, const std::string& url, const Error& error) {
   if (error.code != Errc::bad_usage) return error;
   return {
@@ -129,7 +132,7 @@ Result<std::unique_ptr<LockStore>> open_quorum(const Settings& settings,
                                                const Interrupt* interrupt) {
   const std::vector<StoreOptions> servers = quorum_options(settings);
   for (const StoreOptions& server : servers) {
-    // Checks the URL without connecting.
+    // open_store() only checks the URL here; it does not connect.
     if (auto alone = open_store(server); !alone)
       return about_url(settings, server.url, alone.error());
   }

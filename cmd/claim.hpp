@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Makes claims from words and settings, for run, acquire and the commands after acquire.
+// Opens the store that the settings name, and makes claims from the command line and the settings.
 #pragma once
 
 #include "cmd/settings.hpp"
@@ -15,42 +15,46 @@ namespace dlock {
 
 Result<std::vector<LockName>> parse_names(const std::vector<std::string>& words);
 
-// Opens the store, or the quorum, of the settings. `interrupt` as in StoreOptions.
+// Opens the store of the settings, which may be a quorum. `interrupt` can end a call to the store
+// early (sys/interrupt.hpp); null: nothing can.
 Result<std::unique_ptr<LockStore>> open_store(const Settings& settings,
                                               const Interrupt* interrupt = nullptr);
 Result<Examination> examine_store(const Settings& settings, ExamineTerms terms);
 Result<std::vector<std::string>> store_tables(const Settings& settings);
 Result<std::vector<std::string>> keys_of(const LockStore& store,
                                          const std::vector<LockName>& names);
-// What run and acquire prepare before they acquire the lock: all that can fail for other reasons.
+// What run and acquire make before they ask the store for the lock, because making it may fail.
 struct Prepared {
-  std::unique_ptr<InterruptSlot> interrupt;  // the interrupt of the calls of `store`
+  std::unique_ptr<InterruptSlot> interrupt;  // can end a call to `store` early
   std::unique_ptr<LockStore> store;
-  std::string where;              // LockStore::where()
+  std::string where;              // the store's address, for messages and DLOCK_HOLDS
   std::vector<std::string> keys;  // one for each name
 };
 Result<Prepared> prepare(const std::vector<LockName>& names, const Settings& settings);
 
-// Returns Errc::bad_usage if the store lacks what the claim, or a release with `min_hold`, needs
-// (StoreTraits). Does not ask the store.
+// Returns Errc::bad_usage if this kind of store cannot do what the claim needs, or cannot keep a
+// lock for `min_hold` after its release. Sends no request.
 Result<void> check_store(const LockStore& store, const Claim& claim, Duration min_hold);
-// As check_store(), but for --replicas.
+// Returns Errc::bad_usage if --replicas is set and this kind of store has no replicas to wait for.
 Result<void> check_replicas(const LockStore& store, const Settings& settings);
-// As check_store(), but for acquire, renew and release.
+// Returns Errc::bad_usage if this kind of store cannot hold a lock while no process of dlock runs,
+// as between acquire and release.
 Result<void> check_detached(const LockStore& store);
 // Returns the error for a store that lacks `what`.
 Error lacks(const LockStore& store, const std::string& what);
 
 // Returns the holds in DLOCK_HOLDS.
 std::vector<AncestorHold> inherited_holds();
-// Returns the number of runs in DLOCK_HOLDS: each of these ancestors may stop this run. Holds of
-// `acquire` do not count, because they stop no command.
+// Returns how many runs are above this one, by DLOCK_HOLDS; each of them may stop this run. A hold
+// of `acquire` does not count, because no process of it stops a command.
 std::size_t nesting();
 
-// Returns our record as a holder: `pid`, with this host and user.
+// Returns what is recorded about a holder or waiter: this host and user, `pid`, `command`, and the
+// reason from the settings.
 HolderInfo who_we_are(long pid, const std::string& command, const Settings& settings);
 
-// Returns a claim; it is nested if the inherited holds include one of `keys`.
+// Returns a claim of `names`. If an inherited hold has one of `keys`, the claim is nested in that
+// hold.
 Claim make_claim(std::vector<LockName> names,
                  const std::vector<std::string>& keys,
                  HolderInfo who,
@@ -60,9 +64,10 @@ Claim make_claim(std::vector<LockName> names,
 // nothing.
 Claim bystander(const LockName& name);
 
-// For a run: adds each inherited hold that an `acquire` took in this store to Claim::relies_on. If
-// one of them was lost, the store refuses the claim, and the run does not start. Not called for a
-// nested `acquire`, which may acquire the lock anew.
+// Makes the claim of a run depend on the holds of `acquire` that it is nested in, if they are in
+// `store`: adds them to Claim::relies_on. If one of these holds was lost, the store refuses the
+// claim, and the run does not start. A nested `acquire` does not call this, because it may acquire
+// a lost lock anew.
 void rely_on_acquired(Claim& claim, const std::string& store);
 
 AcquireTerms acquire_terms(const Settings& settings);

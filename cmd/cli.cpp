@@ -4,8 +4,9 @@
 #include "base/text.hpp"
 
 // CLI11 includes <iostream>, which creates the standard streams and all locales when the program
-// starts: an eighth of the instructions of a run, for streams that dlock never uses. If libstdc++'s
-// include guard is set, CLI11 only needs their declarations.
+// starts. That is an eighth of the instructions of a run, and dlock never uses these streams. So we
+// set the include guard of libstdc++'s <iostream>, and only declare the streams, which is enough
+// for CLI11.
 #include <istream>
 #include <ostream>
 #ifdef __GLIBCXX__
@@ -25,7 +26,7 @@ namespace dlock {
 namespace {
 
 // Returns whether one of the words may mean this option. Only such options are registered with
-// CLI11, because each takes about 5 us, and start-up is the cost of a run.
+// CLI11: each registration takes about 5 us, which every run would pay at its start.
 bool may_occur(const OptionSpec& spec, const std::vector<std::string>& words) {
   for (const std::string_view flag : split(spec.flags, ',')) {
     const bool is_long = flag.starts_with("--");
@@ -67,7 +68,7 @@ Result<Pairs> parse_options(const std::vector<OptionSpec>& specs,
   std::vector<std::string> reversed(words.rbegin(), words.rend());
   try {
     app.parse(std::move(reversed));
-    // CLI11 does not catch some exceptions of the standard library.
+    // Besides its own exceptions CLI11 lets some of the standard library through.
   } catch (const std::exception& error) {
     return Error{Errc::bad_usage, "the options make no sense: " + printable(error.what())};
   }

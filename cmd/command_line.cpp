@@ -28,7 +28,8 @@ const OptionSpec* find_option(const std::vector<OptionSpec>& specs, std::string_
   return nullptr;
 }
 
-// Returns the flag without its value, which may be a secret: --wait of --wait=5, -n of -nw5.
+// Returns the flag without its value, which may be a secret: "--wait" for "--wait=5", "-n" for
+// "-nw5".
 std::string first_flag(std::string_view word) {
   return std::string(word.starts_with("--") ? word.substr(0, word.find('=')) : word.substr(0, 2));
 }
@@ -46,7 +47,7 @@ Error usage(std::string text) {
   return {Errc::bad_usage, std::move(text)};
 }
 
-// Options of other programs, with the advice what to use here.
+// Options or commands of other programs, separated by commas, and what to use in dlock instead.
 struct Foreign {
   std::string_view words, text;
 };
@@ -160,8 +161,8 @@ Result<std::size_t> take_options(std::vector<std::string>& options,
   return at;
 }
 
-// Returns which operands the command takes. Without a command there are none, and the value does
-// not matter.
+// Returns which operands the command takes. If no command is given, there are no operands, and the
+// result does not matter.
 Operands operands_of(const CommandLine& line) {
   const CommandSpec* const spec = find_command(line.command);
   return spec != nullptr ? spec->operands : Operands::names;
@@ -185,8 +186,8 @@ Result<void> take_run(CommandLine& line, const std::vector<std::string>& argv, s
   return {};
 }
 
-// For all commands but run: takes names and options in any order. A "--" before the first name ends
-// the options.
+// For all commands but run: takes names and options in any order. After a "--" there are only
+// names. "NAME -- WORD" is refused, because it looks like a command to run, and only run takes one.
 Result<void> take_operands(CommandLine& line,
                            std::vector<std::string>& options,
                            const std::vector<std::string>& argv,

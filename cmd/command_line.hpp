@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The command line, split into our part and the child's. The first operand of `run` is NAME. The
-// words after NAME, and after a "--" directly behind it, are passed to the child byte for byte;
-// they are not parsed, even if one of them is "--".
+// The command line, split into dlock's part and the command to run, the child. The first operand of
+// `run` is NAME. The words after NAME, and after a "--" directly behind it, are passed to the child
+// byte for byte; they are not parsed, even if one of them is "--".
 #pragma once
 
 #include "base/result.hpp"
@@ -39,10 +39,11 @@ struct CommandLine {
 // Returns whether the setting was given on the command line.
 bool is_given(const CommandLine& line, std::string_view setting);
 
-// Returns the file named by --config or else by DLOCK_CONFIG, which replaces the usual files.
+// Returns the file named by --config or else by DLOCK_CONFIG; it is read instead of the usual
+// files.
 std::optional<std::string> config_file(const CommandLine& line);
 
-// Takes the words of the command line apart. Errc::bad_usage: its text says what to write instead.
+// Parses the command line. Errc::bad_usage: its text says what to write instead.
 Result<CommandLine> parse_command_line(const std::vector<std::string>& argv);
 
 // Returns the text of --help, for a command or (if empty) for dlock.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tables of the subcommands, and of those of their options that are not settings. The parser and
-// the help read them.
+// The table of the subcommands, and the table of the options that are not settings: they are valid
+// for one call only, such as --and. The command-line parser and the help text use both.
 #pragma once
 
 #include "base/result.hpp"
@@ -18,7 +18,7 @@ namespace dlock {
 // The operands of a command, after its options.
 enum class Operands {
   name_and_command,  // NAME, then the child's words
-  names,             // names for one call: no duplicates, at most k_most_names
+  names,             // at most 16 names; duplicates are removed
   shown_names,       // names to be shown, duplicates too
   one_name,
   name_or_none,

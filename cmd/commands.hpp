@@ -12,9 +12,9 @@
 
 namespace dlock {
 
-// `run` and `acquire` take over the signals, so there must be no other thread yet (threads inherit
-// the mask). They end the process themselves: by the signal that ended the child or the wait, if
-// any.
+// `run` and `acquire` block the signals, so they must be called before another thread starts: only
+// later threads inherit the signal mask. Except for early errors they do not return: they end the
+// process, and if a signal ended the child or the wait, they end it by that signal.
 ExitStatus run_command(const CommandLine& line, const Settings& settings);
 ExitStatus acquire_command(const CommandLine& line, const Settings& settings);
 ExitStatus renew_command(const CommandLine& line, const Settings& settings);
@@ -28,7 +28,8 @@ ExitStatus doctor_command(const CommandLine& line, const Settings& settings);
 ExitStatus config_command(const CommandLine& line, const Settings& settings);
 
 ExitStatus status_of(Errc code);
-// Returns the status for a run or an acquire. If a signal ends us: the status that a shell shows.
+// Returns the exit status of a run or an acquire. If it was ended by a signal: 128 plus the
+// signal's number, as a shell shows it.
 int status_of(const Outcome& outcome, const Settings& settings);
 ExitStatus busy_status(const Settings& settings);  // 75, or the value of -E
 

@@ -13,18 +13,19 @@ namespace dlock {
 
 struct ConfigFile {
   ConfigEntries entries;  // the `key = value` lines, by name
-  // The file contains a password that others can read; see TrustedFile::is_exposed.
+  // The file contains a password, and its group or others can read the file.
   bool password_is_exposed = false;
 };
 
 // Reads a file that the caller named. Errc::bad_config: it is missing, not trusted, or not TOML.
 Result<ConfigFile> read_named_config(const std::string& path);
 
-// Reads a file in a usual place; empty if it does not exist. Errc::denied as for read_usual_file().
+// Reads the system's or the user's file; empty if it does not exist. Errc::denied: we lack the
+// right to look whether it exists.
 Result<ConfigFile> read_usual_config(const std::string& path);
 
-// Returns the `password` of a configuration file. It is now `value`, but is read again at each
-// login, like the password in a password file.
+// Returns the `password` of a configuration file, which is `value` now. Each login reads the file
+// again, as it does a password file.
 Secret password_of_config(const std::string& path, std::string_view value);
 
 }  // namespace dlock

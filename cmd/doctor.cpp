@@ -27,8 +27,8 @@ Result<ExamineTerms> examine_terms(const CommandLine& line, const Settings& sett
   return terms;
 }
 
-// Prints the statements that make the tables, for users who make them themselves. No server needs
-// to run.
+// Prints the SQL statements that make the tables, for users who make the tables themselves. No
+// server needs to run.
 ExitStatus print_tables(const Settings& settings) {
   const auto tables = store_tables(settings);
   if (!tables) return report(tables.error(), settings);

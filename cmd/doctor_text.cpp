@@ -8,7 +8,8 @@ namespace dlock {
 namespace {
 
 constexpr std::size_t k_id_columns = 10;
-// How many reasons the last line gives at most; the lines above it give all.
+// The last line of the report gives at most this many reasons why checks could not be made; the
+// lines above it give all.
 constexpr std::size_t k_most_reasons = 2;
 
 std::string heading(char letter, std::string ids, const std::string& server) {
@@ -23,7 +24,8 @@ std::string lines_of(const Finding& finding, char letter) {
   return finding.remedy.empty() ? text : text + "    " + finding.remedy + "\n";
 }
 
-// Returns one line for all checks that could not be made at one server for one reason.
+// Lists the checks that could not be made: one line for each server and reason, with all checks
+// that it concerns.
 std::string unseen_lines(const std::vector<Finding>& findings) {
   struct Group {
     std::string ids;

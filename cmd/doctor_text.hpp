@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The report of dlock doctor: the findings, the worst first, each with its remedy, and a line with
-// their counts. Pure, and separate for tests/unit.
+// The report of dlock doctor: first the findings, the worst first, each with its remedy, and last a
+// line that counts them. It is made without asking the store, so that unit tests can call it.
 #pragma once
 
 #include "store/open_store.hpp"
@@ -18,7 +18,7 @@ struct Tally {
 };
 Tally tally_of(const Examination& examination);
 
-// Returns the report. `verbose`: it also lists the checks that passed.
+// Returns the report. With `verbose` it also lists the checks that passed.
 std::string examination_text(const Examination& examination, bool verbose);
 
 }  // namespace dlock

@@ -14,7 +14,8 @@ std::string exec_failure(int error, const std::vector<std::string>& words) {
   std::string text = "cannot execute " + in_quotes(word) + ": " +
                      (unknown ? std::string("command not found") : errno_text(error));
   if (error != ENOENT) return text;
-  // In earlier versions `dlock run account-7 account-9 -- CMD` acquired two locks.
+  // In earlier versions `dlock run account-7 account-9 -- CMD` acquired two locks; some users may
+  // still write it.
   if (words.size() > 1 && words[1] == "--")
     return text + "; for a second lock write --and " + printable(shortened(word, 80));
   if (words.size() == 1 && word.find_first_of(" \t\n|&;<>()$`\"'*?") != std::string::npos)

@@ -57,7 +57,8 @@ Result<bool> confirmed(const CommandLine& line, const std::string& question) {
   return answer == 'y' || answer == 'Y';
 }
 
-// Returns a known holder and the number of the others: "root@web1 pid 812 and 2 others".
+// Returns one of the owners by its record, and counts the others: "root@web1 pid 812 and 2 others".
+// If no owner has a record in `before`: "its holder".
 std::string holders_text(const std::vector<Holding::Owner>& owners, const Holding& before) {
   for (const HoldRecord& hold : before.holds) {
     const auto holds_it = [&](const Holding::Owner& one) { return is_hold_of(hold.id, one.id); };
@@ -94,7 +95,7 @@ std::string mismatch_text(const RevokeOrder& order, const Holding& holding) {
   return text;
 }
 
-// Reports which holders force-release waits for; passes all other notices on to the voice.
+// Reports which holders force-release waits for; passes every other notice on to `voice`.
 class RevokeVoice final : public Listener {
  public:
   RevokeVoice(Voice& voice, std::string holders) : voice_(voice), holders_(std::move(holders)) {}
@@ -110,7 +111,7 @@ class RevokeVoice final : public Listener {
   std::string holders_;
 };
 
-// Returns the earlier state without its lease, which has ended by now.
+// Returns the state from before the revocation, but without the lease, which has ended by now.
 Holding without_lease(Holding before) {
   before.lease_left = {};
   return before;
@@ -136,8 +137,8 @@ ExitStatus status_of_wait(const Result<WatchOutcome>& ended,
   return report(ended->error, settings);
 }
 
-// Warns of each hold that an `acquire` took: no process will see the revocation and release the
-// hold.
+// Warns of each revoked hold that an `acquire` took: no process of dlock runs that would see the
+// revocation and release the hold.
 void say_who_is_deaf(const std::string& shown,
                      const Holding& before,
                      const std::vector<Holding::Owner>& revoked) {
@@ -157,8 +158,9 @@ void say_who_is_deaf(const std::string& shown,
   }
 }
 
-// Waits for the holders of `name` whose lock was revoked; `before` is the state before that. Ends
-// the process: if there is a store thread, its call may hang.
+// Waits until the revoked holders of `name` have released it or their leases have ended, reports
+// that, and ends the process. `before`: the lock's state before the revocation. _exit() does not
+// wait for the store thread, which may hang in a call to the store.
 [[noreturn]] void wait_for_holders(StoreWorker& worker,
                                    const LockName& name,
                                    const Holding& before,
@@ -222,7 +224,7 @@ ExitStatus force_release_command(const CommandLine& line, const Settings& settin
               "; this holder is not dlock and ignores revocation; --now deletes the lock");
       return ExitStatus::busy;
     case RevokeVerdict::deleted:
-      // A lock that is only kept has no running command.
+      // Without --now only a kept hold is deleted (--min-hold); no command runs under it.
       log(LogLevel::warn,
           "deleted " + shown + "; the lock was " + holder_text(reply->before) +
               (line.now ? "; the command may still run when the next holder starts" : ""));

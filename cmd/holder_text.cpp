@@ -14,7 +14,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Returns the end of a sentence about a holder; empty if the lease is unknown.
+// Returns ", lease 21s left", for the end of a sentence about a holder; empty if the lease is
+// unknown.
 std::string and_lease(const Holding& holding, Duration seen_ago) {
   const std::string lease = lease_text(lease_left_after(holding, seen_ago));
   return lease.empty() ? "" : ", " + lease;

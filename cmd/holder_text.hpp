@@ -10,8 +10,8 @@
 
 namespace dlock {
 
-// How much is shown of a holder: all, or less if the row is too short. The holder's name is shown
-// in any case.
+// How much a message says about a holder. A message that does not fit into one row of the terminal
+// says less. All name the holder.
 enum class Detail {
   full,        // deploy@ci-4.example.org pid 812 (backup.sh) for 2m10s, …: nightly import
   short_host,  // deploy@ci-4 (backup.sh) for 2m10s, …: nightly import
@@ -29,7 +29,7 @@ const char* lease_left_word(const LeaseLeft& left);
 
 // Returns "held by deploy@ci-4 pid 812 (backup.sh) for 2m10s, lease 21s left: nightly import",
 // "held shared by … and 2 others, …", "2 of 3 slots held, by … and 1 other, …" or "kept by … for
-// 12s more (--min-hold)". `seen_ago`: the age of the holding.
+// 12s more (--min-hold)". `seen_ago`: how long ago the store sent `holding`.
 std::string holder_text(const Holding& holding,
                         Duration seen_ago = {},
                         Detail detail = Detail::full);
@@ -37,9 +37,11 @@ std::string holder_text(const Holding& holding,
 // Returns the answer of one server of a quorum: "redis://db1:6379: held by …".
 std::string vote_text(const Vote& vote, Duration seen_ago = {});
 
-// Returns the holder as fields: host, pid, user, command, reason and age_ms. If dlock did not write
-// the hold, owner takes their place; for a lock of another program, type and, if known, owner do.
-// Then lease_left_ms if the lease has a known end, and lease_left.
+// Returns the holder as fields for JSON:
+// - for a hold of dlock: host, pid, user, command, reason and age_ms;
+// - for a hold in dlock's layout that another program made: owner;
+// - for a lock of another kind: type and, if known, owner.
+// Then follow lease_left_ms, if the lease has a known end, and lease_left.
 LogEvent::Object holder_fields(const Holding& holding, Duration seen_ago);
 
 // Returns why a nested claim in `mode` would deadlock: "held shared by an ancestor of this run: an

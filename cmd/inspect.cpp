@@ -95,7 +95,7 @@ std::string wish_text(const Waiter& waiter) {
 std::string waiter_line(const Waiter& waiter, std::uint64_t place, const Holding& holding) {
   const HoldRecord since{.since_ms = waiter.since_ms};
   const std::string start = "  " + ordinal(place) + " in line ";
-  // A foreign waiter has only this text.
+  // A waiter that is not dlock has only this text.
   if (waiter.who.host.empty()) return start + printable(waiter.who.command) + '\n';
   return start + who_text(waiter.who) + " for " + format_duration(age_of(since, holding)) +
          wish_text(waiter) + ", command " + in_quotes(waiter.who.command) +
@@ -124,9 +124,9 @@ std::string in_full(const std::string& name, const Holding& holding) {
   return text;
 }
 
-// Returns a holding that shows a lock that cannot be read (it is damaged, written by a newer dlock,
-// or we lack the right), so that the other locks are still shown. nullopt: the error is not about
-// this lock.
+// Turns the error about a lock that cannot be read into a holding that says so, so that `list`
+// still shows the other locks. The lock may be damaged or written by a newer dlock, or we may lack
+// the right. nullopt: the error does not concern this lock alone.
 std::optional<Holding> unreadable(const Error& error) {
   const bool of_this_lock =
       error.code == Errc::refused || error.code == Errc::bad_config || error.code == Errc::denied;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// All JSON that dlock writes, except its log. dlock(1) describes it: the output of --json, with one
-// schema for inspect and list and others for acquire, doctor and config; and a run's --result-file.
-// Each schema has version 1.
+// All JSON that dlock writes, except its log: the output of --json, and a run's --result-file.
+// dlock(1) describes it. inspect and list share one schema; acquire, doctor, config and the result
+// file have one each. Each schema has version 1.
 #pragma once
 
 #include "cmd/settings.hpp"
@@ -23,8 +23,8 @@ struct NamedHolding {
 
 std::string holdings_json(const std::vector<NamedHolding>& holdings);
 
-// Returns the outcome of a run as one line. `error`: why the command did not run, if it did not.
-// `exit_status`: that of dlock.
+// Returns the outcome of a run as one line. `error`: why the command was not started; empty if it
+// was. `exit_status`: the exit status of dlock.
 std::string result_json(const std::vector<LockName>& names,
                         const Outcome& outcome,
                         const std::string& error,
@@ -39,7 +39,7 @@ std::string acquired_json(const Holds& holds,
 // Returns the output of dlock config.
 std::string settings_json(const std::vector<InForce>& settings);
 
-// Returns the findings of doctor. `ok`: its exit status is 0.
+// Returns the findings of doctor. `ok`: doctor's exit status is 0.
 std::string examination_json(const Examination& examination, bool ok);
 
 }  // namespace dlock

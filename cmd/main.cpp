@@ -27,9 +27,10 @@
 namespace dlock {
 namespace {
 
-// If the caller has closed 0, 1 or 2, opens /dev/null there, so that no socket gets that number;
-// the child sees them closed, as before. It is not writable: a lost answer must not look as if it
-// had been written.
+// If the caller has closed descriptor 0, 1 or 2, opens /dev/null in its place: otherwise a socket
+// would get that number, and messages would go to the server. The child does not inherit /dev/null
+// (O_CLOEXEC). It is opened for reading only, so that writing an answer to it fails: the answer
+// must not look as if it had been written.
 void occupy_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd) {
     if (::fcntl(fd, F_GETFD) == 0) continue;
@@ -93,8 +94,8 @@ LogSettings log_settings(const Settings& settings) {
           .ascii = !locale_has_utf8()};
 }
 
-// Returns what is known of a refused command line: its command, to point to the help, and its
-// --log-format.
+// Returns the parts of a refused command line that its error report needs: the command, whose help
+// the report names, and --log-format.
 CommandLine outline(const std::vector<std::string>& words) {
   CommandLine line;
   for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
@@ -116,8 +117,8 @@ std::string version_text(const CommandLine& line) {
   return text + "built with:\n" + k_libraries;
 }
 
-// Reports an error in the command line or the settings. The log is set up here, because it is
-// otherwise set up with valid settings.
+// Reports an error in the command line or the settings. It sets up the log first, because otherwise
+// only valid settings do that.
 int refuse(const Error& error, const CommandLine& line) {
   set_up_log(
       {.json = wants_json_log(line.settings, config_file(line)), .ascii = !locale_has_utf8()});
@@ -135,7 +136,8 @@ bool has_secret(const Settings& settings) {
 
 int run_main(int argc, char** argv) {
   occupy_standard_descriptors();
-  // One heap: at most two threads allocate, and little; a second heap costs 30 us.
+  // One heap for all threads: at most two threads allocate, and little, and a second heap costs 30
+  // us.
   ::mallopt(M_ARENA_MAX, 1);
   if (::getauxval(AT_SECURE) != 0) {
     log(LogLevel::error, "dlock must not be installed set-uid or with file capabilities");

@@ -88,8 +88,8 @@ std::string time_up_text(const Notice& notice, const std::string& name) {
          "; stopping the command";
 }
 
-// Returns an empty text after a lapse, because the notice before it has said that the lease
-// expired.
+// Returns an empty text if the command is killed because its lease expired: the notice before this
+// one has said that.
 std::string killed_text(const Notice& notice, const std::string& name) {
   return notice.kill == KillReason::lapsed ? "" : name + ": " + kill_text(notice.kill);
 }
@@ -242,7 +242,8 @@ static_assert(has_row_for_each_kind(), "the rows are in the order of Notice::Kin
 
 NoticeForm form_of(const Notice& notice) {
   NoticeForm form = k_forms.at(static_cast<std::size_t>(notice.kind));
-  // If the first signal is KILL, it is reported like every other KILL.
+  // If the first signal to the command is KILL (--signal KILL), it is reported like every other
+  // KILL.
   if (notice.kind == K::signalled && notice.signal == SIGKILL) {
     form.level = L::error;
     form.event = "kill";

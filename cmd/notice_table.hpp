@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the user gets for each notice: its event and fields in JSON, its level, its sentence. run,
-// acquire, wait and renew all report by this table; dlock(1) lists the events.
+// The table of what the user gets for each notice of the core: its event and fields in JSON, its
+// log level, its sentence. run, acquire, wait and renew all use this table. dlock(1) lists the
+// events.
 #pragma once
 
 #include "base/log.hpp"
@@ -12,8 +13,8 @@
 
 namespace dlock {
 
-// A row of the table. `name` is the lock's name in quotes. A row without `text` has no sentence, or
-// Voice makes it (for waits).
+// A row of the table. `name` is the lock's name in quotes. `text` is null if the notice has no
+// sentence, or if Voice makes the sentence, as it does for waits.
 struct NoticeForm {
   Notice::Kind kind;
   LogLevel level;
@@ -21,7 +22,7 @@ struct NoticeForm {
   std::string (*text)(const Notice& notice, const std::string& name) = nullptr;
   // Fields that appear only in JSON.
   std::vector<LogEvent::Field> (*fields)(const Notice& notice) = nullptr;
-  // The sentence of `dlock renew`, if it differs: there is no command to stop.
+  // The sentence of `dlock renew`, if it differs from `text`: renew has no command to stop.
   std::string (*renew_text)(const Notice& notice, const std::string& name) = nullptr;
 };
 

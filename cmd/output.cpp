@@ -41,7 +41,7 @@ Result<std::size_t> write_some(std::string_view text) {
 
 Result<void> write_out(std::string_view text) {
   while (!text.empty()) {
-    pollfd out{STDOUT_FILENO, POLLOUT, 0};  // needed if stdout is non-blocking
+    pollfd out{STDOUT_FILENO, POLLOUT, 0};  // waits for room if stdout is non-blocking
     ::poll(&out, 1, -1);
     auto n = write_some(text);
     if (!n) return n.error();
@@ -58,7 +58,7 @@ Result<void> write_out_until(std::string_view text, Time until, const Signals& s
     ::poll(fds.data(), fds.size(), pause);
     if (asked_to_end(signals)) return cannot_write("ended by a signal");
     if (fds[0].revents == 0) continue;
-    // If a pipe has room, it takes this much without blocking.
+    // A pipe that is ready for writing takes PIPE_BUF bytes without blocking.
     auto n = write_some(text.substr(0, PIPE_BUF));
     if (!n) return n.error();
     text.remove_prefix(*n);

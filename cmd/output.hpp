@@ -10,11 +10,12 @@
 
 namespace dlock {
 
-// Writes the whole text or fails: an answer that a full disk cuts off must not look complete.
+// Writes the whole text. Fails if only a part can be written, as on a full disk: a part must not
+// look complete.
 Result<void> write_out(std::string_view text);
 
-// As write_out(), for an answer that is useless after `until`. Fails if the reader does not read,
-// or if a signal ends us.
+// As write_out(), but also fails when a signal asks dlock to end, or at `until` if the reader of
+// stdout has not read by then.
 Result<void> write_out_until(std::string_view text, Time until, const Signals& signals);
 
 }  // namespace dlock

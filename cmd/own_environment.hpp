@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// dlock's own environment variables. To be called before there are other threads.
+// dlock's own environment variables. These functions must be called before another thread starts.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace dlock {
 
-// Returns all variables as "NAME=value", including hidden ones: the command gets these.
+// Returns all variables as "NAME=value", including those that hide_from_libpq() has removed. The
+// command gets all of them.
 std::vector<std::string> own_environment();
 
 // Removes PG* from this process's environment: libpq would read settings there that the URL does

@@ -97,13 +97,14 @@ Result<FoundHold> find_hold(LockStore& store, const WantedHold& wanted, Time lim
     found.hold = hold;
   }
   if (found.hold) return found;
-  // inspect lists only some of many holds, so this one may still exist: renew or release will find
-  // out.
+  // inspect lists at most 64 holds, so this hold may exist although it is not listed: renew or
+  // release will find out.
   if (!seen.lists_all_owners() || seen.holds.size() >= k_most_told) {
     found.hold = hold;
     return found;
   }
-  // Only a server that may write can say that a hold does not exist: check() makes it write.
+  // An old master or a replica may not know the hold. Only a server that may write can say that a
+  // hold does not exist, and check() makes the server write.
   auto sure = store.check({hold}, limit);
   if (!sure) return sure.error();
   found.released = sure->released;

@@ -30,7 +30,7 @@ struct FoundHold {
   Holding holding;
   // What renew and release need; nullopt: the hold does not exist any more.
   std::optional<Hold> hold;
-  bool released = false;  // if it does not exist any more: it was properly released
+  bool released = false;  // if `hold` is nullopt: it was released and not lost
 };
 Result<FoundHold> find_hold(LockStore& store, const WantedHold& wanted, Time limit);
 

@@ -35,7 +35,8 @@ struct Source {
   std::string file = {};  // path of the source, if it is a file
 };
 
-// Sorts settings in the order of all_settings(): of several that set the same, the last one wins.
+// Sorts the settings of a source in the order of all_settings(). Of settings that override each
+// other (shared, exclusive, slots) the last one in this order wins.
 void sort_by_table(Source& source) {
   std::stable_sort(source.all.begin(), source.all.end(), [](const Said& one, const Said& other) {
     return one.setting < other.setting;
@@ -52,8 +53,8 @@ const Setting* setting_of_variable(std::string_view variable) {
   return find_setting(name);
 }
 
-// Returns whether a variable that begins like ours is no setting: dlock sets some for its command,
-// and Kubernetes sets others in all pods if a service is named dlock.
+// Returns whether a variable that begins with DLOCK_ is known but no setting. dlock sets such
+// variables for its command, and Kubernetes sets others in all pods if a service is named dlock.
 bool is_no_setting(std::string_view variable) {
   const std::string_view rest = variable.substr(k_variable.size());
   return variable == "DLOCK_CONFIG" || is_hold_variable(variable) || rest.starts_with("SERVICE_") ||
@@ -72,14 +73,14 @@ Source read_environment(std::vector<Note>& notes) {
   Source source{.code = Errc::bad_config, .place = "", .all = {}};
   const auto take = [&source](const Setting& setting, const std::string& name) {
     const char* const value = std::getenv(name.c_str());
-    // An empty variable counts as not set. But an empty prefix has a meaning, and no other
-    // spelling.
+    // An empty variable counts as not set. But an empty DLOCK_PREFIX is a setting: without it
+    // nobody could set an empty prefix here.
     if (value == nullptr || (*value == '\0' && setting.name != "prefix")) return;
     source.all.push_back({&setting, name, value});
   };
   take(*find_setting("url"), "REDIS_URL");
-  // Each variable is looked up in the table, not each setting in the environment, because the
-  // environment rarely has variables of ours.
+  // Looks up each variable among the settings. The other way round, looking up each setting in the
+  // environment, would take longer, because few variables begin with DLOCK_.
   for (char** entry = environ; *entry != nullptr; ++entry) {
     if (std::strncmp(*entry, k_variable.data(), k_variable.size()) != 0) continue;
     const std::string_view variable(*entry, std::strcspn(*entry, "="));
@@ -152,8 +153,9 @@ Result<void> take_file(Sources& sources, const std::string& path, const Result<C
   return known;
 }
 
-// Takes the settings of the system's file. A file that we may not look for is an error, because it
-// could exist: without it dlock might use another store or prefix than all others.
+// Takes the settings of the system's file. It is an error if we lack the right to look whether the
+// file exists: it could exist, and without it dlock might use another store or prefix than all
+// others.
 Result<void> take_system_file(Sources& sources, const std::string& path) {
   const auto file = read_usual_config(path);
   if (file || file.error().code != Errc::denied) return take_file(sources, path, file);
@@ -161,9 +163,9 @@ Result<void> take_system_file(Sources& sources, const std::string& path) {
                file.error().text + "; all users need it; or name another with --config"};
 }
 
-// Takes the settings of the user's file. A file that we may not look for is only worth a warning:
-// the home may belong to another user, as after setpriv or in a container, and then its file is not
-// meant for us.
+// Takes the settings of the user's file. If we lack the right to look whether the file exists, it
+// only warns: the home may belong to another user, as after setpriv or in a container, and then the
+// file there is not meant for us.
 Result<void> take_users_file(Sources& sources, const std::string& path, const char* variable) {
   const auto file = read_usual_config(path);
   if (file || file.error().code != Errc::denied) return take_file(sources, path, file);
@@ -190,7 +192,8 @@ Result<void> read_files(Sources& sources, const std::optional<std::string>& conf
   return {};
 }
 
-// Reads all sources. An error in a file does not stop it; it returns the error at the end.
+// Reads all sources. After an error in a file it still reads the environment and the options, and
+// then returns the error.
 Result<void> read_sources(Sources& sources,
                           const std::vector<Given>& given,
                           const std::optional<std::string>& config) {
@@ -214,8 +217,8 @@ const Said* find_said(const Source& source, std::string_view name) {
 }
 
 // Returns an error if a source has two settings that exclude each other. `shared`, `exclusive` and
-// `slots` do so only on the command line; elsewhere slots goes before exclusive, and exclusive
-// before shared (the last one in all_settings() wins), as dlock(1) documents.
+// `slots` exclude each other only on the command line. In the other sources the last of them in the
+// order of all_settings() wins, as dlock(1) documents.
 Result<void> check_contradictions(const Source& source) {
   constexpr std::array<std::array<std::string_view, 2>, 5> k_pairs{{{"nonblock", "wait"},
                                                                     {"quiet", "verbose"},
@@ -250,7 +253,7 @@ Result<void> apply(Settings& settings, const Source& source) {
 }
 
 // Applies the settings in the URL. They override all other settings, as the password in the URL
-// does. In a quorum each URL has its own.
+// does. The settings in a URL of a quorum are only for that server.
 Result<void> apply_url(Settings& settings) {
   const std::vector<std::string> urls = split_urls(settings.url);
   for (std::size_t i = 0; urls.size() > 1 && i < urls.size(); ++i) {

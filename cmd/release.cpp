@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// dlock release: releases what `acquire` has acquired, and nothing else.
+// dlock release: releases holds of `acquire`; refuses to release a hold of `run`.
 #include "app/asker.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -28,8 +28,8 @@ ExitStatus not_ours(const std::string& shown, const FoundHold& found, bool by_ru
   return ExitStatus::busy;
 }
 
-// Reports a released hold. If another hold keeps the lock, warns of it, but not if the hold was
-// nested: then that is expected.
+// Reports a released hold. If the lock is still held after the release of an outermost hold, warns.
+// If the released hold was nested, the hold above it remains as expected, and there is no warning.
 void tell_of(const WantedHold& gone, ReleaseVerdict verdict) {
   const std::string shown = in_quotes(gone.name.text());
   if (verdict == ReleaseVerdict::still_held && serial_of(gone.owner) == gone.serial) {
@@ -58,7 +58,7 @@ ExitStatus release_one(Asker& asker, const WantedHold& wanted, const Settings& s
   int tries = 0;
   const auto release = [&](LockStore& store, Time limit) {
     ++tries;
-    // Also releases the holds of nested runs that were killed and so cannot release them.
+    // Also releases the holds of nested runs that were killed and so could not release them.
     return release_with_abandoned(store, {*found->hold}, {}, limit);
   };
   const auto verdict = asker.ask(until, release);
@@ -88,7 +88,7 @@ ExitStatus release_command(const CommandLine& line, const Settings& settings) {
   for (const WantedHold& one : *wanted)
     worst = std::max(worst, release_one(asker, one, settings));
   voice.end_of_wait();
-  // If there is a store thread, its call may hang, so do not wait for it.
+  // _exit() does not wait for the store thread, which may hang in a call to the store.
   ::_exit(static_cast<int>(worst));
 }
 

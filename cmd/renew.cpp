@@ -34,8 +34,8 @@ std::optional<Number> number_of(std::string_view text) {
   return number;
 }
 
-// Returns the terms of the lease, with the ttl of --ttl, else that with which `acquire` took the
-// lock, else that of the settings.
+// Returns the terms of the lease. The ttl is that of --ttl; else that of the acquire, in
+// DLOCK_TTL_MS; else that of the other settings.
 Result<LeaseTerms> lease_terms(const CommandLine& line, const Settings& settings) {
   Duration ttl = settings.ttl;
   const char* const told = std::getenv("DLOCK_TTL_MS");
@@ -61,7 +61,8 @@ Result<std::optional<Duration>> renew_step(const CommandLine& line, const LeaseT
                    ": a lease of " + format_duration(lease.ttl()) + " needs time for a retry"};
 }
 
-// Returns the process of --while, as watch_process() does.
+// Returns a descriptor that becomes readable when the process of --while ends; -1 if the process is
+// already gone.
 Result<UniqueFd> worker_of(const std::string& text) {
   const auto pid = number_of<pid_t>(text);
   if (!pid || *pid <= 0) {
@@ -77,7 +78,7 @@ std::string shown(const LockName& name) {
   return in_quotes(name.text());
 }
 
-// Logs the notice; each event names the lock.
+// Logs the notice, with the lock's name among its fields.
 void say(const LockName& name, const Notice& notice) {
   const NoticeForm form = form_of(notice);
   std::vector<LogEvent::Field> fields{{"lock", name.text()}};
@@ -99,7 +100,8 @@ class RenewVoice final : public Listener {
   const Holds& holds_;
 };
 
-// The first renewal of all holds of a call; each request is repeated until it is answered.
+// Renews each hold of a call of `dlock renew` once. Each request is repeated until the store
+// answers, at most until `until`.
 class Renewer {
  public:
   Renewer(Asker& asker, const LeaseTerms& lease, bool keeper, Time until)
@@ -107,7 +109,8 @@ class Renewer {
 
   // Finds the holds, and reports those that do not exist any more.
   Result<ExitStatus> find(const std::vector<WantedHold>& wanted);
-  // Renews each hold, even after a verdict against another.
+  // Renews each hold that find() has found, even if the store has said that another of them is
+  // lost.
   Result<ExitStatus> renew();
 
   // The renewed holds, and when the renewal of each was sent.
@@ -190,7 +193,7 @@ ExitStatus Renewer::take_released(const LockName& name) const {
   return ExitStatus::lost;
 }
 
-// Carries out an ask of RenewLoop.
+// Sends the store the request that RenewLoop asks for.
 StoreAnswer carry_out(LockStore& store, const action::Ask& ask, const Holds& holds) {
   using What = action::Ask::What;
   if (ask.what == What::await_hand_off) return event::HandedOff{store.await_hand_off(ask.limit)};
@@ -200,7 +203,8 @@ StoreAnswer carry_out(LockStore& store, const action::Ask& ask, const Holds& hol
   return event::Renewed{store.renew(one, ask.limit)};
 }
 
-// Renews the holds again and again, until RenewLoop ends.
+// Renews the holds again and again, until one of them is lost or revoked, all are released, or
+// `process` has ended.
 Result<ExitStatus> keep(Asker& asker,
                         const Renewer& renewer,
                         const RenewTerms& terms,
@@ -252,7 +256,7 @@ ExitStatus renew_command(const CommandLine& line, const Settings& settings) {
   if (status && *status == ExitStatus::ok && *step && !renewer.holds().empty()) {
     status = keep(asker, renewer, {.lease = *lease, .every = **step}, process);
   }
-  // If there is a store thread, its call may hang, so do not wait for it.
+  // _exit() does not wait for the store thread, which may hang in a call to the store.
   ::_exit(static_cast<int>(status ? *status : report(status.error(), settings)));
 }
 

@@ -52,7 +52,7 @@ Result<ResultFile> ResultFile::prepare(const std::string& path) {
   struct stat there {};
   const int in = file.directory_.get();
   if (::fstatat(in, file.name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0) {
-    // A device or a link would be replaced, which would be wrong for /dev/null.
+    // The rename in write() would replace a device or a link: /dev/null must not become a file.
     if (!S_ISREG(there.st_mode)) return bad("it exists and is not a regular file");
   } else if (errno != ENOENT) {
     return bad(errno_text(errno));

@@ -22,7 +22,7 @@ class ResultFile {
  private:
   ResultFile() = default;
 
-  UniqueFd directory_;  // opened at the start, so it may be moved later
+  UniqueFd directory_;  // kept open, so that it is found even if it was moved
   std::string name_;    // name of the file in that directory
   std::string path_;    // path as given, escaped
 };

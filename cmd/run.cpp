@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// dlock run: connects session, store, child and voice, and ends this process as the outcome says.
+// dlock run: connects the parts of a run (the session that decides, the store, the child, the
+// messages), and ends this process the way the run ended.
 #include "app/runner.hpp"
 #include "base/duration.hpp"
 #include "base/log.hpp"
@@ -28,8 +29,9 @@ namespace {
   ::_exit(status);
 }
 
-// Returns the shell for -c: that of SHELL, or /bin/sh if that one runs nothing. Service accounts
-// have such a login shell, and sudo -u and systemd pass it on in SHELL.
+// Returns the shell for -c: $SHELL, but /bin/sh if SHELL is not set or is a shell that runs nothing
+// (nologin, false). Service accounts have such a login shell, and sudo -u and systemd pass it on in
+// SHELL.
 std::string shell() {
   const char* const given = std::getenv("SHELL");
   const std::string path = given == nullptr ? "" : given;
@@ -91,7 +93,8 @@ Error failure(const Outcome& outcome, const std::string& names) {
   return {outcome.error.code, what + names + ": " + outcome.error.text};
 }
 
-// Ends the process after the run has finished. Nothing is tidied up, as only this process is left.
+// Ends the process the way the run ended: by the signal that ended the child or the wait, or with
+// an exit status. It frees nothing, because the end of the process does that.
 [[noreturn]] void end_like(const Outcome& outcome,
                            Voice& voice,
                            const std::vector<std::string>& words,
@@ -120,7 +123,7 @@ Error failure(const Outcome& outcome, const std::string& names) {
     case Outcome::Kind::time_up:
       break;
   }
-  end_with(status_of(outcome, settings));  // pid 1 gets here even after a signal
+  end_with(status_of(outcome, settings));  // reached even after die_by() if we are pid 1
 }
 
 }  // namespace

@@ -168,8 +168,9 @@ Result<void> set_log_format(Settings& settings, std::string_view value) {
   return {};
 }
 
-// Sets or clears a mode. The last setting wins; within a source that is the last one in the order
-// of all_settings(). "false" clears the mode only if it is the present one.
+// Sets the mode if `value` is true. If `value` is false, goes back to the plain mode if `Which` is
+// the present mode. The last call wins; the settings of a file or of the environment are set in the
+// order of all_settings().
 template <Mode Which>
 Result<void> set_mode(Settings& settings, std::string_view value) {
   bool on = false;

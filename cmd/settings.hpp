@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Settings: all options, environment variables and config entries, in one table, so that they
-// cannot differ. A later source overrides an earlier one: default, system file, user file,
-// environment, option (read_settings.cpp).
+// The settings. One table describes the option, the environment variable and the config entry of
+// each, so that these cannot differ. A later source overrides an earlier one: default, system file,
+// user file, environment, option, and last the settings in the URL (read_settings.cpp).
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -75,7 +75,7 @@ struct Settings {
 
 struct Setting {
   std::string_view name;      // the key in a file; DLOCK_<NAME> in the environment
-  std::string_view flags;     // the option, as CLI11 takes it; empty: no option
+  std::string_view flags;     // the option's flags: "-w,--wait"; empty: it is no option
   std::string_view value;     // name of its value in the help; empty: it is a flag
   std::string_view help;      // text of the help; for url the forms of URLs follow
   std::string_view commands;  // commands with this option, separated by blanks; empty: all commands
@@ -103,9 +103,10 @@ struct Given {
 // Overrides `settings` with the options. Errc::bad_usage names the option and the wrong value.
 Result<void> apply_options(Settings& settings, const std::vector<Given>& given);
 
-// Reads the files, the environment and `given`, over the defaults. `config`: the only file to read,
-// instead of the user's and the system's. Errc::bad_usage: an error on the command line;
-// Errc::bad_config: an error elsewhere. The rights of files are checked as dlock(1), FILES, says.
+// Returns the defaults, overridden by the files, the environment and the options `given`, in this
+// order. `config`: the only file to read, instead of the user's and the system's. Errc::bad_usage:
+// an error on the command line; Errc::bad_config: an error elsewhere. The rights of files are
+// checked as dlock(1), FILES, says.
 Result<Settings> read_settings(const std::vector<Given>& given,
                                const std::optional<std::string>& config);
 

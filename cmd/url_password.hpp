@@ -25,7 +25,7 @@ inline std::string_view password_in_url(std::string_view text) {
   return colon == std::string_view::npos ? std::string_view() : authority.substr(colon + 1);
 }
 
-// Returns the passwords of all URLs in the list; they are parts of `text`.
+// Returns the passwords of all URLs in the list, as views into `text`.
 std::vector<std::string_view> passwords_in(std::string_view text);
 
 // Returns the URL's "https://host/path", without its user, password and query.

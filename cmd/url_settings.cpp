@@ -17,8 +17,9 @@ namespace {
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> k_of_libpq{
     {{"sslrootcert", "cacert"}, {"sslcert", "cert"}, {"sslkey", "key"}}};
 
-// Names that redis-py, go-redis, lettuce and redis-rs use in a URL, and what to use here. An empty
-// text: nothing, because a URL must not choose what is verified.
+// Parameters that redis-py, go-redis, lettuce and redis-rs take in a URL, and what to use in dlock.
+// If that is empty, dlock refuses the parameter, because a URL must not switch the verification of
+// the server off.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> k_elsewhere{{
     {"ssl_ca_certs", "the parameter cacert"},
     {"ssl_ca_path", "the parameter cacertdir"},
@@ -56,7 +57,8 @@ Result<void> check_not_elsewhere(std::string_view name) {
   return {};
 }
 
-// Adds the setting if it is one of ours; otherwise returns false.
+// If `word` is one of our settings, adds it to `settings` and returns true; otherwise returns
+// false.
 Result<bool> take(std::string_view word, bool as_libpq, std::vector<Given>& settings) {
   const auto equals = word.find('=');
   const std::string name(our_name(word.substr(0, equals), as_libpq));

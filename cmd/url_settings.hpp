@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Settings in a URL, after its '?': rediss://host?cacert=FILE&sni=NAME. They are TLS settings
-// (files and the server's name), named like their options. So each of several URLs can have its
-// own.
+// (files and the server's name) with the names of their options. So each of several URLs can have
+// settings of its own.
 #pragma once
 
 #include "base/result.hpp"
@@ -22,10 +22,10 @@ struct UrlParts {
 // follows separates two URLs; other blanks stay in their URL.
 std::vector<std::string> split_urls(std::string_view urls);
 
-// Takes the settings out of a URL that may have them (store/open_store.hpp); other URLs are
-// returned unchanged. A PostgreSQL URL may also use libpq's names (sslrootcert, sslcert, sslkey).
-// Errc::bad_usage: a setting is given twice or has the name that another client uses; then the text
-// says the right name.
+// Takes the settings out of a URL. URLs of a kind of store that has no TLS are returned unchanged.
+// A PostgreSQL URL may also use libpq's names (sslrootcert, sslcert, sslkey). Errc::bad_usage: a
+// setting is given twice, or has the name that another client uses; then the text says the right
+// name.
 Result<UrlParts> take_url_settings(std::string_view url);
 
 }  // namespace dlock

@@ -78,7 +78,7 @@ void Voice::on_notice(const Notice& notice) {
   // If a wait was reported, its end is reported too.
   const bool wait_over = notice.kind == Notice::Kind::granted || notice.kind == Notice::Kind::free;
   if (wait_over && wait_told_) form.level = LogLevel::warn;
-  // Without JSON a signal is only info: the notice before it gave the reason.
+  // In text, a signal to the command is only info, because the sentence before it gave the reason.
   if (notice.kind == Notice::Kind::signalled && !logs_json()) form.level = LogLevel::info;
   if (!logs(form.level)) return;
   if (waits(notice)) {

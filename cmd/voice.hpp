@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Makes every sentence that a user reads while a lock is waited for, held and lost: in lower case,
-// on one line, with what happened, to what, the reason and the next step. Escapes foreign texts.
-// With --log-format json it writes the events that dlock(1) lists, some of which have no sentence.
+// Makes the sentences that a user reads while dlock waits for a lock, holds it and loses it. Each
+// is one line in lower case that says what happened to which lock, why, and what follows. It
+// escapes texts of other programs. With --log-format json it writes the events that dlock(1) lists;
+// some of these have no sentence.
 #pragma once
 
 #include "app/runner.hpp"
@@ -25,9 +26,10 @@ class Voice final : public RunListener {
   void on_stopped(Time safe_until, Duration left) override;
   void on_left_stopped() override;
   void on_guard(const std::string& what) override;
-  // Returns how often the row of a wait is rewritten; zero: stderr is no terminal that can do that.
+  // Returns the interval at which the terminal row of a wait is rewritten in place; zero: stderr
+  // cannot do that, or the log is JSON.
   static Duration rewrite_every();
-  // Returns the report of a wait, cut to one row of this many columns.
+  // Returns the report of a wait, cut to one terminal row of this many columns.
   std::string wait_row(const Notice& notice, std::size_t columns) const;
   // Removes the row of the wait, which has ended, from the terminal.
   void end_of_wait() const;
@@ -39,7 +41,7 @@ class Voice final : public RunListener {
 
  private:
   void say(LogLevel level, LogEvent event);
-  void look_above(const Holding& holding);  // once: warns if an ancestor is the holder
+  void look_above(const Holding& holding);  // warns if an ancestor is the holder; only once
   std::string wanted(const std::string& name) const;
   // How a short row begins: with the lock's name, without it, or without the name and the place in
   // the line.

@@ -45,7 +45,7 @@ ExitStatus wait_command(const CommandLine& line, const Settings& settings) {
   voice.end_of_wait();
   const ExitStatus status =
       ended ? status_of_wait(*ended, voice, settings) : report(ended.error(), settings);
-  // If there is a store thread, its call may hang, so do not wait for it.
+  // _exit() does not wait for the store thread, which may hang in a call to the store.
   ::_exit(static_cast<int>(status));
 }
 
