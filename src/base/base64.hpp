@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Base64 of RFC 4648, section 4 ('+', '/', and '=' at the end): bytes inside JSON.
+// Base64 of RFC 4648, section 4 ('+', '/', and '=' at the end). It writes any bytes as text, for
+// JSON.
 #pragma once
 
 #include <optional>
@@ -10,7 +11,7 @@ namespace dlock {
 
 std::string base64_encode(std::string_view bytes);
 
-// nullopt: base64_encode() never returns this text. Each byte string has only one valid text, so
+// Returns the bytes for which base64_encode() returns `text`; nullopt: no bytes have this text. So
 // two different texts never decode to equal bytes.
 std::optional<std::string> base64_decode(std::string_view text);
 

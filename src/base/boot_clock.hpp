@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // BootClock: CLOCK_BOOTTIME, the only clock on which decisions are based. It counts while the
 // machine sleeps (clock_gettime(2)), so a laptop that was suspended does not rely on a lease that
-// has ended. CLOCK_MONOTONIC and std::chrono::steady_clock do not count then, and the wall clock
-// can jump.
+// has ended. CLOCK_MONOTONIC and std::chrono::steady_clock stand still while the machine sleeps,
+// and the wall clock can jump.
 #pragma once
 
 #include <chrono>

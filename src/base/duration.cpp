@@ -28,8 +28,8 @@ Error bad(std::string_view text) {
               ": write 250ms, 1.5, 10s, 2m, 1h30m or 1d"};
 }
 
-// Takes one "<number><unit>" from the front of `rest`. Sets `bare` if it has no unit. False: `rest`
-// does not begin with one.
+// Takes one number with its unit, such as "1h", from the front of `rest`. Returns false if `rest`
+// does not begin with a number, or if the unit is unknown. `bare`: the number has no unit.
 bool take_part(std::string_view& rest, double& seconds, bool& bare) {
   double number = 0;
   const auto [end, status] =
@@ -63,7 +63,7 @@ Result<Duration> parse_duration(std::string_view text) {
     double seconds = 0;
     bool bare = false;
     if (!take_part(rest, seconds, bare)) return bad(text);
-    if (bare && (!first || !rest.empty())) return bad(text);  // "1h30" could mean two things
+    if (bare && (!first || !rest.empty())) return bad(text);  // "1h30" may mean 30m or 30s
     total += seconds;
     first = false;
   }

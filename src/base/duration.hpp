@@ -16,14 +16,16 @@ namespace dlock {
 
 inline constexpr Duration k_longest_duration = std::chrono::hours(24 * 36525);  // 100 years
 
-// Limits a number from outside, which may not fit into a Duration, to 100 years.
+// Returns `number`, a time in any unit, limited to 100 years: a longer time may not fit into a
+// Duration.
 template <class Unit>
 constexpr Duration bounded(Unit number) {
   constexpr auto k_most = std::chrono::duration_cast<Unit>(k_longest_duration);
   return std::clamp(number, -k_most, k_most);
 }
 
-// Parses 0 to 100 years. Errc::bad_usage: a longer time, an unknown unit or trailing text.
+// Returns the time that the text names, from 0 to 100 years. Errc::bad_usage: a longer time, an
+// unknown unit or trailing text.
 Result<Duration> parse_duration(std::string_view text);
 
 // Returns a short text, exact enough for people: "250ms", "29.4s", "2m10s", "1h30m", "3d4h".

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Returns texts of errors for the middle of a sentence. Every errno is printed by errno_text().
+// Texts of errors, in lower case for the middle of a sentence. dlock prints each errno by
+// errno_text().
 #pragma once
 
 #include <string>
@@ -9,7 +10,8 @@ namespace dlock {
 // Returns a text like "connection refused".
 std::string errno_text(int error);
 
-// Returns a library's text with its first letter in lower case, if that begins a word.
+// Returns the text with its first letter in lower case, unless the text begins with an
+// abbreviation.
 std::string in_mid_sentence(std::string text);
 
 }  // namespace dlock

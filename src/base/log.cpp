@@ -30,12 +30,12 @@ namespace dlock {
 
 namespace {
 
-// The longest line that is written. If poll(2) says that a pipe is writable, the pipe takes
-// PIPE_BUF bytes without blocking (pipe(7)).
+// The longest line that is written, in bytes: PIPE_BUF. If poll(2) says that a pipe is writable,
+// the pipe takes this many bytes without blocking (pipe(7)).
 constexpr std::size_t k_longest_line = 4096;
 constexpr std::size_t k_shortened_text = 256;
-// How long to wait at the end for lines to be written to a file. A healthy file needs less time,
-// unless the machine is very busy.
+// How long ~LogInBackground() waits for the log thread to write its remaining lines to the file. A
+// healthy disk needs less time, unless the machine is very busy.
 constexpr Duration k_file_limit = std::chrono::seconds(1);
 
 std::atomic<bool> g_in_background = false;  // NOLINT(*-avoid-non-const-global-variables)
@@ -45,11 +45,12 @@ bool stderr_is_file() {
   return ::fstat(STDERR_FILENO, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-// Writes the line, or drops it if it cannot be written at once: a reader that does not read must
-// not stop our renewals. True: it was written.
+// Writes the line and returns true, or drops the line and returns false if stderr does not take it
+// at once: a program that does not read our pipe must not stop our renewals.
 bool write_or_drop(std::string_view line) {
   pollfd out{STDERR_FILENO, POLLOUT, 0};
-  // If a system call filter refuses poll(2), the line is written anyway: it may report just that.
+  // If a system call filter refuses poll(2), the line is written anyway: it may report this
+  // refusal.
   if (::poll(&out, 1, 0) >= 0 && (out.revents & POLLOUT) == 0) return false;
   const std::size_t size = std::min(line.size(), k_longest_line);
   return ::write(STDERR_FILENO, line.data(), size) == static_cast<ssize_t>(size);
@@ -61,8 +62,8 @@ std::string dump(const Json& json) {
   return printable_json(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-// Returns the time in UTC as in RFC 3339, for people and for programs that collect log lines of
-// many hosts. No decision depends on it.
+// Returns the present time in UTC, in the form of RFC 3339, for people and for programs that
+// collect log lines of many hosts. No decision depends on it.
 std::string wall_clock() {
   using namespace std::chrono;
   const auto now = floor<milliseconds>(system_clock::now());
@@ -107,7 +108,7 @@ std::string as_json(LogLevel level, const LogEvent& event) {
   line["text"] = event.text;
   std::string text = dump(line);
   if (text.size() < k_longest_line) return text;
-  // The text is shortened before it becomes JSON: a line that is cut afterwards is not JSON.
+  // The text is shortened before it becomes JSON: JSON that is cut is not JSON any more.
   line["text"] = shortened(event.text, k_shortened_text);
   text = dump(line);
   if (text.size() < k_longest_line) return text;
@@ -146,8 +147,8 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
     if (settings_.json) return write_json(std::string(payload));
     std::string line = in_place_ ? "\r\x1b[K" : "";
     in_place_ = false;
-    // The text is shortened, so that the line keeps its end; 64 bytes are left for colours and the
-    // name.
+    // The text is shortened here, because write_or_drop() would cut off the end of the line with
+    // its line feed. "dlock:" and the colours need less than 64 bytes.
     write(line + as_text(message.level, shortened(payload, k_longest_line - 64)) + '\n');
   }
   void flush_() override {}
@@ -190,7 +191,8 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
   std::unique_ptr<LogThread> thread_;  // writes lines to a file, while it exists
 };
 
-// Returns the one sink. It is created for the first line, because most runs write none.
+// Returns the only sink, which writes all lines. It is created for the first line, because most
+// runs write no line.
 StderrSink& sink() {
   static StderrSink one(g_settings);
   return one;

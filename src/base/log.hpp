@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Writes one line per event to stderr: "dlock: …" or a JSON object. Never to stdout, which belongs
-// to the child.
+// Writes one line per event to stderr: "dlock: …" or a JSON object. It never writes to stdout,
+// which belongs to the command.
 //
 // Logging never blocks the caller for long and never fails: a line is dropped if a full pipe does
 // not take it at once, or if stderr is closed. The next JSON line that is written says how many
-// lines were dropped. Any thread may log. For a file, whose disk may hang, see LogInBackground.
+// lines were dropped. Any thread may log. If stderr is a file, a hanging disk could block the
+// caller; LogInBackground prevents that.
 #pragma once
 
 #include <cstdint>

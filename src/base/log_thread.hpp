@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// LogThread: writes lines to stderr in order, in a thread of its own. It is for a file, whose disk
-// may hang: poll(2) reports a file as writable even if a write would block.
+// LogThread: writes lines to stderr in order, in a thread of its own. It is used if stderr is a
+// file: the disk may hang, and poll(2) reports a file as writable even if a write would block.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -23,7 +23,8 @@ class LogThread {
   ~LogThread();  // waits until all lines are written
 
   bool push(std::string line);  // false: the line is dropped, because too many lines are waiting
-  // Waits until all lines are written, but at most for `limit`. Returns whether they are.
+  // Waits until all lines are written, but at most for `limit`. Returns whether all lines are
+  // written.
   bool drained(Duration limit);
   // Returns how many lines could not be written since the last call.
   std::uint64_t take_failed();

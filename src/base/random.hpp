@@ -15,7 +15,8 @@ void fill_randomly(std::span<unsigned char> bytes);
 
 std::string hex(std::span<const unsigned char> bytes);
 
-// Returns a seed for Jitter (core/backoff.hpp), different for each process on any host.
+// Returns a random seed for Jitter (core/backoff.hpp). Each process on each host gets another seed,
+// so that waiters do not all retry at the same moments.
 std::uint64_t random_seed();
 
 // Returns `count` random bytes as twice as many lower-case hexadecimal digits.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Result<T>: a value or an Error, with the member names of std::expected, for all that can go wrong
-// outside dlock. Mistakes of dlock itself are DLOCK_ASSERT. We do not throw. A Result that is
-// ignored does not compile.
+// Result<T>: a value or an Error, for all that can go wrong outside dlock; DLOCK_ASSERT is for
+// mistakes of dlock itself. Its member functions are named as those of std::expected. dlock throws
+// no exceptions of its own. A Result that is ignored does not compile.
 #pragma once
 
 #include "base/assert.hpp"

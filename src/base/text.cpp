@@ -15,8 +15,8 @@ struct CodePoint {
   std::size_t length = 0;  // 0: the bytes are not UTF-8
 };
 
-// Decodes the first character of `text`. The length is 0 if it is not strict UTF-8 (RFC 3629),
-// which has no overlong forms, no surrogates and nothing above U+10FFFF.
+// Decodes the first character of `text`. The length is 0 if the first bytes are not strict UTF-8
+// (RFC 3629), which has no overlong forms, no surrogates and nothing above U+10FFFF.
 CodePoint decode(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);
@@ -76,10 +76,11 @@ std::string escape(std::string_view text, bool quotes) {
   return out;
 }
 
-// Returns 2 for East Asian scripts and emoji, otherwise 1, even for combining marks, which take 0.
+// Returns 2 for East Asian scripts and emoji, otherwise 1, even for combining marks, which take no
+// column.
 std::size_t columns_of(std::uint32_t c) {
-  // Whole blocks count as wide although some of their signs are narrow: with too high a count, no
-  // line is too long.
+  // Whole blocks of Unicode count as wide although some of their characters are narrow: a count
+  // that is too high makes no line too long.
   const bool signs = c >= 0x2300 && c < 0x2C00 && !(c >= 0x2500 && c < 0x25A0);
   const bool narrow = c < 0x1100 || (c >= 0x1160 && c < 0x2E80 && !signs) ||
                       (c >= 0xD7A4 && c < 0xF900) || (c >= 0xFB00 && c < 0xFE10);
@@ -118,8 +119,8 @@ std::string printable_json(std::string_view json) {
   while (!json.empty()) {
     const CodePoint c = decode(json);
     const std::size_t length = std::max<std::size_t>(c.length, 1);
-    // Characters below a blank stay as they are: they stand between JSON values only, as JSON
-    // escapes them in strings.
+    // Characters below ' ' stay as they are. In strings JSON has escaped them already, so they
+    // stand only between values, for example as line feeds.
     if (c.value >= ' ' && is_unsafe(c.value)) {
       append_hex(out, "\\u", 4, c.value);
     } else {

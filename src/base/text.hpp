@@ -10,15 +10,15 @@ namespace dlock {
 
 // Returns foreign text as one line that cannot move the cursor or set a title: control characters
 // (C0, DEL, C1), bidirectional controls, line separators and bytes that are not UTF-8 become
-// visible escapes (\n, \x1b, \u202e). No other function does this.
+// visible escapes (\n, \x1b, \u202e).
 std::string printable(std::string_view text);
 
 // Returns printable(text) in double quotes, with " and \ escaped: for names in sentences.
 std::string in_quotes(std::string_view text);
 
 // Returns JSON text for a terminal: in its strings, characters that printable() escapes but JSON
-// allows (DEL, C1, bidirectional controls, line separators) become \u escapes. Its value stays the
-// same.
+// allows (DEL, C1, bidirectional controls, line separators) become \u escapes. The JSON values stay
+// the same.
 std::string printable_json(std::string_view json);
 
 // Returns "a", "a and b" or "a, b and c".
@@ -41,13 +41,13 @@ std::string fit(std::string_view text, std::size_t columns, std::string_view ell
 std::string with_ascii_dots(std::string_view text);
 
 // percent_encode() encodes every byte except letters, digits and those in `keep`. percent_decode()
-// is its reverse; it leaves a malformed escape as it is.
+// decodes the escapes again; it leaves a malformed escape as it is.
 std::string percent_encode(std::string_view text, std::string_view keep = "-._~");
 std::string percent_decode(std::string_view text);
 
-// Returns the pieces between separators, without empty ones.
+// Returns the pieces of the text between separators, without empty pieces.
 std::vector<std::string_view> split(std::string_view text, char separator);
-// Returns whether `piece` is one of these pieces.
+// Returns whether `piece` is one of the pieces that split() returns.
 bool has_piece(std::string_view text, char separator, std::string_view piece);
 
 }  // namespace dlock

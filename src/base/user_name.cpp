@@ -9,7 +9,8 @@
 
 namespace dlock {
 
-// getpwuid(3) is not used: it loads other sources at run time, which a static binary cannot do.
+// getpwuid(3) is not used: it loads libraries at run time (nsswitch.conf(5)), which a static binary
+// cannot do.
 std::string user_name() {
   const auto close = [](std::FILE* file) { std::fclose(file); };
   const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen("/etc/passwd", "re"), close);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The wall clock of this host. It can jump, so nothing is decided by it: it is for display, and
-// gives the least value of a fencing token.
+// The wall clock of this host. It can jump, so no time limit depends on it. It is for display, and
+// some stores take it as the least value of the next fencing token.
 #pragma once
 
 #include <chrono>

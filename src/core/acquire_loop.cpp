@@ -12,13 +12,13 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// The release of a foreign lock (a string set by SET NX) sends no message, so a waiter polls as
-// often as the own clients of such locks do: every 50 to 250 ms.
+// A waiter for a foreign lock (one of another program, such as redis-py) polls every 50 to 250 ms,
+// as the clients of such locks do: the release of such a lock sends no message.
 constexpr Duration k_foreign_poll_least = 50ms;
 constexpr Duration k_foreign_poll_most = 250ms;
 // The time between two heartbeats of a waiter is in this range. The line drops a waiter that sends
-// no heartbeat for 10 s. A heartbeat also finds a release without a message: some programs send
-// none (RSpinLock), and messages can be lost.
+// no heartbeat for 10 s. A heartbeat also finds a release that sent no message (RSpinLock of
+// Redisson sends none) or whose message was lost.
 constexpr Duration k_beat_least = 2500ms;
 constexpr Duration k_beat_most = 3s;
 // A bystander (dlock wait, dlock force-release) looks at least this often: no message tells it that
@@ -26,18 +26,20 @@ constexpr Duration k_beat_most = 3s;
 constexpr Duration k_bystander_beat = 1s;
 constexpr Duration k_untracked_poll_least = 50ms;
 constexpr Duration k_untracked_poll_most = 500ms;
-// How long the first waiter has to take its turn; line.lua uses the same time.
+// How long a free lock is offered to the first waiter. The script line.lua uses the same time.
 constexpr Duration k_turn = 1s;
-// How long a claim that does not wait leaves a free lock to the waiters: two turns, because the
-// first two waiters may be dead.
+// How long a claim that does not wait keeps trying while a free lock is offered to waiters: two
+// turns, because the first two waiters may be dead.
 constexpr Duration k_offer = 2 * k_turn;
 constexpr Duration k_offer_poll_least = 100ms;
 constexpr Duration k_offer_poll_most = 200ms;
-// The longest random delay after the end of a lease or a turn, so that not all waiters try at once.
+// The longest random delay with which a waiter tries after the end of a lease or of a turn. It
+// keeps the waiters from trying all at once.
 constexpr Duration k_slack = 20ms;
 // How many waiters track the lock's key: the first, and the second in case the first is dead.
 constexpr std::uint64_t k_front = 2;
-// How many waiters try when a turn was not taken: more than one waiter may be frozen.
+// How many waiters try when the first waiter has not used its turn: more than one waiter may be
+// frozen.
 constexpr std::uint64_t k_near = 4;
 
 PatienceTerms patience_terms(const AcquireTerms& terms, Time now) {
@@ -74,13 +76,13 @@ void AcquireLoop::move_deadline(Time deadline) {
 
 AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
   if (!answer) {
-    // Whatever the error, the request may have arrived.
+    // Unless the error shows that nothing was sent, the store may have granted the claim.
     if (!surely_not_sent(answer.error().code)) maybe_held_ = true;
     return on_trouble(answer.error(), backoff_, now);
   }
-  // The answers Busy and Done do not reset maybe_held_: an earlier try whose answer was lost may
-  // have been granted. If that hold was revoked since then, for example, it keeps the lock busy
-  // until its lease ends.
+  // A refusal and Done do not reset maybe_held_: an earlier try, whose answer was lost, may have
+  // been granted. The hold of that try may even be the reason of the refusal, if it was revoked
+  // since then.
   if (const auto* done = std::get_if<Done>(&*answer)) return step::Done{done->ago};
   last_contact_ = now;
   patience_.answered();
@@ -93,8 +95,8 @@ AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
   return on_busy(std::get<Refusal>(std::move(*answer)), now);
 }
 
-// Returns whether we are one of the first two waiters, or would be in line. In a store without a
-// line every waiter is one.
+// Returns whether we are one of the first two waiters, or would be if we joined the line. In a
+// store without a line every waiter counts as one of the first two.
 bool AcquireLoop::at_front() const {
   if (terms_.bystander) return true;
   return queueing_ == Queueing::no ? refusal_->holding.waiting < k_front
@@ -114,8 +116,9 @@ AcquireStep AcquireLoop::on_busy(Refusal refusal, Time now) {
   return wait_for_change(now);
 }
 
-// Returns the step that gives up. But if the free lock is only offered to the first waiter, which
-// may be dead, returns a sleep before another look: a living waiter takes the lock within its turn.
+// Returns the step that gives up (Busy). But if the lock is free and offered to the first waiter,
+// which may be dead, returns a sleep before another try: a living waiter takes the lock within its
+// turn.
 AcquireStep AcquireLoop::look_at_offer(bool full, Time now) {
   const bool once = terms_.wait == Duration::zero();
   if (!refusal_->turn_left || terms_.bystander || !(once || full)) return step::Busy{*refusal_};
@@ -131,7 +134,7 @@ AcquireStep AcquireLoop::on_watch(const Result<Watching>& answer, Time now) {
     watching_ = true;
     if (!terms_.bystander) queueing_ = Queueing::listening;
     untracked_because_ = answer->untracked_because;
-    return try_again(now);  // finds a release that came before the watch
+    return try_again(now);  // this try finds a release that came before the watch
   }
   if (answer.error().code == Errc::denied || answer.error().code == Errc::refused) {
     watching_ = false;
@@ -144,17 +147,18 @@ AcquireStep AcquireLoop::on_watch(const Result<Watching>& answer, Time now) {
 
 AcquireStep AcquireLoop::on_hand_off(const Result<HandOff>& answer, Time now) {
   if (!answer) {
-    // The connection broke. The next busy answer watches again, after a pause: the connection may
-    // break each time.
+    // The connection broke. The next try comes after a pause, because the connection may break each
+    // time. If the lock is busy then, a new watch begins.
     watching_ = false;
     const Time until = now + watch_backoff_.next(jitter_);
     return step::Sleep{deadline_ ? std::min(until, *deadline_) : until};
   }
   watch_backoff_.reset();
   const bool ours = *answer == HandOff::turn || refusal_->place <= 1;
-  // Not first in line: ignore this wake-up unless the first waiter lets its turn expire.
+  // We are not the first waiter, so we do not try now, but when the turn of the first waiter has
+  // ended.
   if (*answer != HandOff::timed_out && !ours) {
-    // Several wake-ups may belong to one turn: only the first sets when the turn ends.
+    // Several wake-ups may belong to one turn. Only the first wake-up sets when the turn ends.
     if (turn_over_at_ <= now) turn_over_at_ = now + k_turn + k_slack;
     return await(turn_over_at_);
   }
@@ -183,8 +187,8 @@ AcquireStep AcquireLoop::wait_for_change(Time now) {
   if (refusal_->holding.kind == Holding::Kind::foreign && first && !sees) {
     pause = std::min(pause, jitter_.between(k_foreign_poll_least, k_foreign_poll_most));
   }
-  // If the lock is free, it is some waiter's turn: then the end of that turn counts, not the end of
-  // a lease.
+  // If the lock is free, it is offered to a waiter, and we try when the turn of that waiter ends.
+  // Otherwise we try when the lease of the holder ends.
   const bool room = refusal_->turn_left.has_value();
   const Duration turn = first || room ? Duration::zero() : k_turn;
   const bool near = at_front() || (room && refusal_->place <= k_near);

@@ -3,12 +3,12 @@
 // watch for its turn and tries again, now as a waiter in line; this second try sees a release that
 // came before the watch. Then it sleeps until a message, the end of a lease or its own deadline. It
 // repeats its try every few seconds as a heartbeat. Only the first two waiters watch the lock
-// itself: the first tries after every change and when the holder's lease ends, the second a second
-// later, in case the first is dead.
+// itself: the first tries after every change and when the holder's lease ends, the second tries one
+// second later, in case the first is dead.
 //
-// A turn is the second for which a free lock is offered to the first waiter. A claim that does not
-// wait is refused if there is a holder. If there is only an offer to a waiter, which may be dead,
-// it keeps trying for two turns.
+// A free lock is offered to the first waiter for one second, which is its turn. A claim that does
+// not wait gives up at once if there is a holder. If the lock is free but offered to a waiter,
+// which may be dead, the claim keeps trying for two turns.
 //
 // While the store is unreachable, tries are repeated within a time limit. A bystander (dlock wait,
 // dlock force-release) follows the same policy, but its tries only inspect the lock: for it, a
@@ -84,7 +84,7 @@ class AcquireLoop {
   AcquireStep on_watch(const Result<Watching>& answer, Time now);
   AcquireStep on_hand_off(const Result<HandOff>& answer, Time now);
   AcquireStep on_time(Time now) { return try_again(now); }
-  // Replaces the deadline that `wait` set. Not for a single try.
+  // Replaces the deadline that AcquireTerms::wait set. Not to be called if `wait` is zero.
   void move_deadline(Time deadline);
 
   // Returns whether the lock may be ours although no answer says so: a try got no answer, and no
@@ -134,8 +134,8 @@ class AcquireLoop {
   std::string untracked_because_;
   std::optional<Refusal> refusal_;
   Jitter jitter_;
-  Backoff backoff_;        // between failed tries
-  Backoff watch_backoff_;  // between failed watches; tries may succeed meanwhile
+  Backoff backoff_;        // pauses after failed tries
+  Backoff watch_backoff_;  // pauses after failed watches; tries may be answered meanwhile
 };
 
 }  // namespace dlock

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The requests of a command to its store, as values. Each Ask gets one StoreAnswer, in the same
-// order. The machines of core make the asks; StoreWorker carries them out, and the simulation
-// imitates it.
+// The requests of a dlock command to its store, as values. An Ask is a request; each gets one
+// StoreAnswer, in the order of the asks. The machines of core, such as AcquireLoop, make the asks.
+// StoreWorker carries them out; in the simulation (./dev sim) a model of a store does.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -24,11 +24,12 @@ struct Ask {
     undo,
     leave,
     inspect,
-    call,  // the command's own request (RetryLoop)
+    call,  // a request that only the command knows (RetryLoop)
   };
   What what = What::acquire;
-  Time limit;  // of this one call
-  // For acquire. For undo and leave: the value in the last acquire.
+  Time limit;  // when this one call must have ended
+  // How a refused claim waits in line. For acquire, undo and leave; the last two have the value of
+  // the last acquire.
   Queueing queueing = Queueing::no;
   bool front = false;                   // for watch
   ReleaseOptions release_options = {};  // for release

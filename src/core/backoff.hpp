@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How long to wait between tries.
+// How long to wait between two tries.
 #pragma once
 
 #include "base/boot_clock.hpp"

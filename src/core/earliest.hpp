@@ -18,7 +18,7 @@ inline std::optional<Time> earliest(std::initializer_list<std::optional<Time>> t
   return first;
 }
 
-// Whether the time has come; a time that is not set never comes.
+// Returns whether the time has come; a time that is not set never comes.
 inline bool is_due(std::optional<Time> time, Time now) {
   return time && now >= *time;
 }

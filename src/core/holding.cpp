@@ -38,9 +38,10 @@ FencingToken token_of(const Holding& holding) {
   return token;
 }
 
-// Returns the time left, if the holder cannot have renewed its lease since the holding was seen. A
-// holder renews when two thirds of its lease are left, and takes at most a tenth of the lease for
-// that (lease.hpp). So a lease that was seen with less time left is not renewed any more.
+// Returns the time left if no holder can have renewed its lease since the holding was seen;
+// otherwise "not known". A living holder renews its lease when two thirds of it are left, and a
+// renewal takes at most a tenth of the lease (lease.hpp). So a lease with less time left than that
+// is not being renewed.
 LeaseLeft lease_left_after(const Holding& holding, Duration seen_ago) {
   const auto seen = holding.lease_left.within();
   if (!seen || seen_ago <= 0ns || holding.lease_left.kind() == LeaseLeft::Kind::at_most)

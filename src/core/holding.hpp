@@ -18,9 +18,9 @@ namespace dlock {
 // The mode of a hold.
 enum class Mode {
   plain,  // excludes all other owners
-  // The writer of a reader-writer pair: nested runs may read, and may outlive the writer.
+  // -x: the writer of a reader-writer pair. Its nested runs may be readers, which may outlive it.
   exclusive,
-  shared,  // together with other readers
+  shared,  // -s: a reader, together with other readers
   slots,   // one of several slots
 };
 
@@ -38,7 +38,8 @@ struct HolderInfo {
   std::string user;
   std::string command;  // the command's first word, shortened; "acquire" for a hold of `acquire`
   std::string reason;
-  // The boot and the pid namespace in which `pid` is valid. Set by nested runs only.
+  // Names the boot of the machine and the pid namespace in which `pid` is valid. Only nested runs
+  // set it.
   std::string machine = {};
 
   bool operator==(const HolderInfo&) const = default;
@@ -53,7 +54,7 @@ struct HoldRecord {
   Duration ttl{};
   Mode mode = Mode::plain;
   std::optional<std::uint32_t> slot = {};  // for Mode::slots: its number, from 0
-  bool kept = false;  // not held any more, but kept after its release: ReleaseOptions::keep
+  bool kept = false;                       // released, but the name stays taken (--min-hold)
 };
 
 // A waiter as recorded in the line, with the mode that it claims.
@@ -114,8 +115,8 @@ struct Holding {
   struct Owner {
     OwnerId id;
     std::string count;  // number of the owner's holds, as stored: normally a decimal number
-    // What is left of this owner's lease, if other owners may hold the lock beside it; otherwise
-    // not known.
+    // The time left of this owner's lease. It is known only if several owners may hold the lock at
+    // the same time.
     LeaseLeft lease_left = {};
   };
   enum class Kind {
@@ -131,11 +132,11 @@ struct Holding {
   std::vector<Owner> owners;  // at most 64; for a foreign lock: its owner, if known
   std::uint64_t owner_count = 0;  // the number of all owners, even if not all are listed
   std::vector<HoldRecord> holds;  // recorded by dlock; other programs record none
-  // Time until the next lease ends and makes room: for the refused claim if this answers a claim,
-  // otherwise for another holder of the same mode.
+  // The time until a lease ends and makes room. In the answer to a claim: room for that claim;
+  // otherwise: room for one more holder of the present mode.
   LeaseLeft lease_left = {};
   std::int64_t now_ms = 0;                  // the store's wall clock at this moment
-  std::string revoked_by;                   // "user@host", if renewals are refused
+  std::string revoked_by;                   // "user@host" of the revocation; empty: not revoked
   std::uint64_t waiting = 0;                // number of waiters in line
   std::vector<Waiter> line;                 // only from inspect: at most the first 64 waiters
   std::optional<LastSuccess> success = {};  // only from inspect
@@ -155,7 +156,7 @@ struct Vote {
   Holding holding = {};
 };
 
-// Returns "user@host pid 812", escaped: how every sentence names a holder.
+// Returns "user@host pid 812", safe for a terminal. Every sentence names a holder in this way.
 std::string who_text(const HolderInfo& who);
 
 // Returns how long a hold has lasted by the store's wall clock; for display only, never negative.

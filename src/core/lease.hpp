@@ -2,7 +2,7 @@
 // The arithmetic of a lease (ARCHITECTURE.md, "Lease"). Everything counts from sent_at: the moment,
 // on BootClock, just before the first byte of the newest confirmed request was handed to the
 // kernel. The server cannot have started its TTL before that, so every deadline here lies before
-// the end of the lease there, as long as clock rates differ by less than one per cent.
+// the end of the lease on the server, as long as clock rates differ by less than one per cent.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -17,15 +17,15 @@ namespace dlock {
 class LeaseTerms {
  public:
   // Returns the terms. Errc::bad_usage, with the sum in the text, if the values do not fit
-  // together: besides `kill_after` and the margins, the lease must have time for a renewal and one
-  // repetition of it. Without `kill_after` the value is a third of ttl, at most 10 s; for a nested
-  // run it is three quarters of that per level, so that its command has ended before the outer run
-  // kills it.
+  // together: besides `kill_after` and the margins, the lease must have time until its first
+  // renewal is due and for one renewal. The default of `kill_after` is a third of ttl, at most 10s.
+  // Each level of nesting takes three quarters of the level above it, so that a nested command has
+  // ended before the outer run kills it.
   static Result<LeaseTerms> check(Duration ttl,
                                   std::optional<Duration> kill_after,
                                   std::size_t nesting = 0);
 
-  // Whether `ttl` is from 1s to 365d.
+  // Returns whether `ttl` is from 1s to 365d.
   static bool is_ttl(Duration ttl);
 
   Duration ttl() const { return ttl_; }
@@ -55,8 +55,8 @@ class LeaseClock {
   Time safe_until() const { return sent_at_ + terms_.ttl() - terms_.drift(); }
   Time kill_at() const { return safe_until() - terms_.kill_time(); }
   Time term_at() const { return kill_at() - terms_.kill_after(); }
-  // The start rule: returns whether the command may still start. Otherwise the grant came too late,
-  // and is released.
+  // Returns whether the command may start (rule 2): a third of ttl must be left until term_at().
+  // Otherwise the grant came too late, and the caller releases it.
   bool may_start(Time now) const { return now + terms_.renew_step() <= term_at(); }
 
  private:

@@ -19,9 +19,9 @@ constexpr Duration k_watch_after = 1s;
 // quorum have granted their parts, the failure of one server may lose the hold.
 constexpr Duration k_complete_after = 100ms;
 constexpr Duration k_watch_again_after = 1s;
-// A lock with many holders changes often. A hold is checked about once per k_calm; after a quiet
-// time a few checks may follow each other at once, so that a loss is seen at once even after a
-// nested run has come and gone.
+// Limits the checks after change messages, as a lock with many holders changes often: about one
+// check per k_calm. After a quiet time a few checks may follow each other without a pause, so that
+// a loss is seen at once even if a nested run has just come and gone.
 constexpr Duration k_calm = 1s;
 constexpr Duration k_ahead = 3 * k_calm;
 
@@ -42,7 +42,8 @@ Time LeaseKeeper::renew_at() const {
   return clock_.sent_at() + terms_.every.value_or(terms_.lease.renew_step());
 }
 
-// Returns when to ask the store about the lease, whether or not a change message comes.
+// Returns when to send the next renewal or, after an error, the next repetition of a request;
+// nullopt: no request is due unless a change message comes.
 std::optional<Time> LeaseKeeper::question_at() const {
   if (!may_ask()) return {};
   if (retry_at_ || !terms_.renew) return retry_at_;
@@ -71,7 +72,7 @@ std::optional<Time> LeaseKeeper::next_deadline() const {
 
 KeepStep LeaseKeeper::on_time(Time now) {
   if (now >= question_at().value_or(Time::max())) {
-    look_at_.reset();  // this request does what the check was for
+    look_at_.reset();  // this request makes the planned check needless
     return ask(terms_.renew ? What::renew : What::check, now + terms_.lease.call_limit());
   }
   if (now >= look_at().value_or(Time::max())) return look(now);
@@ -125,7 +126,7 @@ KeepStep LeaseKeeper::on_renewed(const Result<RenewReply>& answer, Time now) {
   return step;
 }
 
-// Returns a notice if another server than before has answered.
+// Notes which server has answered. Returns a notice if this is another server than before.
 std::optional<Notice> LeaseKeeper::moved(const std::string& server) {
   const std::string before = std::exchange(server_, server);
   if (before.empty() || before == server) return {};
@@ -136,7 +137,7 @@ KeepStep LeaseKeeper::on_watched(const Result<Watching>& answer, Time now) {
   asking_ = false;
   if (answer && answer->untracked_because.empty()) {
     watch_state_ = WatchState::on;
-    // The check sees changes that came before the watch; the watch sees later ones.
+    // A check finds the changes that came before the watch; the watch reports the later changes.
     return look(now);
   }
   if (!answer && answer.error().code != Errc::denied && answer.error().code != Errc::refused) {

@@ -27,12 +27,13 @@ namespace dlock {
 struct KeepTerms {
   LeaseTerms lease;
   bool renew = true;                   // false: the lease is checked, never renewed
-  bool watch = true;                   // false: changes between renewals are not noticed
+  bool watch = true;                   // false: changes are noticed at the next renewal only
   bool complete = true;                // Grant::complete
   std::optional<Duration> every = {};  // time between renewals; nullopt: a third of ttl
 };
 
-// The next step: first the notice, then the ask. A notice of kind revoked or lost is a verdict.
+// The next step: the notice is reported first, then the ask is sent. A notice of kind revoked or
+// lost is a verdict.
 struct KeepStep {
   std::optional<Notice> notice = {};
   std::optional<action::Ask> ask = {};
@@ -64,9 +65,9 @@ class LeaseKeeper {
   // noticed.
   void granted_at(std::string server) { server_ = std::move(server); }
 
-  // Called before each event. Once the lease has ended by our clock, nothing more is asked: a
-  // renewal must not revive a lock that others may have held since. `regardless`: the command
-  // continues without the lease, so a late renewal is better than none.
+  // Notes whether the lease has ended by our clock; to be called before each event. After that end
+  // the store is not asked any more: a renewal must not revive a lock that others may have held
+  // since. `regardless`: the command continues without the lease, so the store is still asked.
   void check_end(Time now, bool regardless) { ended_ = now >= clock_.safe_until() && !regardless; }
 
   const LeaseClock& clock() const { return clock_; }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// THE SEAM: what dlock asks of a place that keeps locks (Redis, a local directory, a database,
-// etcd, ZooKeeper, memory). All code above the stores uses these types only.
+// THE SEAM: what dlock asks of a store, which keeps locks: Redis, a local directory, a database,
+// etcd, ZooKeeper, or memory in tests. All code above the stores uses these types only.
 //
 // A store promises:
-// - one call = one bounded attempt: no retries, no sleeping beyond `limit` (a BootClock time);
+// - each call is one attempt, without a repetition, and returns by `limit` (a BootClock time);
 // - an error never means "no": after Errc::timed_out or cancelled the server may have carried out
 //   the call, after unconfirmed it has; verdicts (lost, not_held, busy) never come from a replica;
 // - `sent_at` is a time before the first byte of the confirmed request is handed to the kernel.
 //   That request or a later one set the lease, so the lease does not end before sent_at + ttl;
-// - acquire, release and undo are idempotent by hold serial: repeating one counts nothing twice;
+// - acquire, release and undo may be repeated: a second call with this serial changes nothing;
 // - a claim of several names is granted all of them or none, atomically;
-// - two owners hold a name at the same time only if both share it, or both have slots of the same
-//   number of slots; each hold ends with its own lease, even if others renew theirs;
+// - two owners hold a name at the same time only if both are readers, or both claimed one of the
+//   same number of slots; each hold ends with its own lease, even if others are renewed;
 // - renew extends a lease, never shortens one and never creates a hold; no call changes a hold of
 //   another owner;
 // - the tokens of one name only grow;
@@ -38,8 +38,8 @@ namespace dlock {
 // Whether a refused claim waits in line, and how it learns of its turn.
 enum class Queueing {
   no,
-  listening,  // has a subscription: if PUBLISH reports no receiver, the waiter is dead
-  polling,    // has no subscription: asks several times a second
+  listening,  // gets messages; if a message reaches no receiver, the waiter is dead
+  polling,    // gets no messages: repeats its claim several times a second
 };
 
 struct Claim {
@@ -52,16 +52,17 @@ struct Claim {
   // Holds of these names by the runs above this one, the nearest last.
   std::vector<AncestorHold> ancestors;
   // Ids of ancestors' holds that were taken by `acquire`. If such a hold was lost, the claim must
-  // not be granted: the answer is Errc::lost. If it was released, the claim counts as not nested.
+  // not be granted: the answer is Errc::lost. If such a hold was released, the claim counts as not
+  // nested.
   std::vector<std::string> relies_on = {};
   Mode mode = Mode::plain;
   std::uint32_t slots = 0;  // for Mode::slots: the number of slots, from 1
-  // --once-per: if a successful run was granted less than this ago (its release said
-  // ReleaseOptions::tell_for), the answer is Done. Zero: off.
+  // --once-per: if a successful run was granted less than this ago, and the store remembers it
+  // (ReleaseOptions::tell_for), the answer is Done. Zero: off.
   Duration once_per{};
   std::optional<std::uint64_t> max_waiters = {};  // join the line only if fewer than this wait
   // The claim's id in line, if it is not the id of its hold: a claim to a quorum gets a new serial
-  // in each round but keeps its place. Empty: "<owner>#<serial>".
+  // in each round but keeps its place in line. Empty: "<owner>#<serial>".
   std::string stands_as = {};
   // A server that started less than this ago may have forgotten holds: it answers
   // Errc::unavailable, even if it granted the claim. Zero: no limit. Only Redis knows when it
@@ -119,7 +120,8 @@ struct Refusal {
   Holding holding;          // state of the first name that is in the way
   std::size_t which = 0;    // index of the name in the way, in Claim::names
   std::uint64_t place = 0;  // place in the line of the name in the way: 1 is next; 0: not in line
-  // The claim has room, but the first waiter in line has this long to take the lock first.
+  // Set if the lock has room for the claim, but is offered to the first waiter in line: how long
+  // the offer still lasts.
   std::optional<Duration> turn_left = {};
   // An ancestor of the claim holds the name in an incompatible mode: waiting would deadlock.
   bool by_ancestor = false;
@@ -143,15 +145,15 @@ struct RenewReply {
   // For lost: the hold was taken by `acquire` and has been released properly.
   bool released = false;
   std::string at = {};  // as Grant::at
-  // For lost, if the peer lock (?with=) was lost and the lease was not: the reason, as in "whose
-  // GET_LOCK is gone: …". `holding` is then empty.
+  // For lost, if the lease still holds but the second lock that ?with= takes (such as GET_LOCK) is
+  // gone: the reason, as in "whose GET_LOCK is gone: …". `holding` is then empty.
   std::string because = {};
 };
 
 // What a release leaves behind in the store.
 struct ReleaseOptions {
-  // --min-hold: for this long no other claim is granted. Zero: the lock is free at once. Only the
-  // last hold of an owner is kept, and never a nested hold.
+  // --min-hold: for this long after the release no other claim is granted. Zero: the lock is free
+  // at once. Only the last hold of an owner is kept, and never a nested hold.
   Duration keep{};
   // --once-per: the run succeeded; the store remembers that for this long. Zero: it does not.
   Duration tell_for{};
@@ -183,7 +185,8 @@ struct RevokeReply {
 
 enum class HandOff {
   turn,  // the lock is free, and we are the first waiter
-  // The lock is free, and we are the second waiter: ours if the first does not take it within 1 s.
+  // The lock is free, and we are the second waiter: the lock is offered to us if the first waiter
+  // does not take it within 1 s.
   next,
   changed,  // the lock has changed: it may be free, or held by another owner
   timed_out,
@@ -242,7 +245,8 @@ class LockStore {
   virtual Result<void> raise(const Holds& holds, Time limit);
 
   // Returns whether the holds are still ours, as reliably as renew, without extending the lease.
-  // Exception: if another holder has cut a renewed lease short, it gets its former end again.
+  // Exception: a lease that another holder has shortened after its renewal gets its former end
+  // again.
   virtual Result<RenewReply> check(const Holds& holds, Time limit) = 0;
 
   // Releases those of the holds that are still held.

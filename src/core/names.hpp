@@ -29,7 +29,8 @@ class LockName {
 // the blanks and % in them percent-encoded.
 std::string join_names(const std::vector<LockName>& names);
 
-// A number that grows with every grant of a name; 0: no token (a Java hold, an old store).
+// A number that grows with every grant of a name. 0: the hold has no token, because a Java program
+// took it.
 using FencingToken = std::uint64_t;
 
 // "<uuid>:<pid>": the store's name for a holder, with 122 random bits from getrandom(2). Unique for
@@ -45,16 +46,16 @@ std::string hold_id(const OwnerId& owner, const HoldSerial& serial);
 // Returns whether the hold belongs to this owner.
 bool is_hold_of(std::string_view hold_id, const OwnerId& owner);
 
-// Returns the serial of an `acquire` with this owner: "a" and the last 16 digits of the uuid. So
-// the later commands need only the owner, unless the acquire joined another owner's hold. Empty:
-// dlock did not make this owner.
+// Returns the serial of the hold that `dlock acquire` takes with this owner: "a" and the last 16
+// digits of the uuid. So `dlock renew` and `dlock release` need only the owner to name the hold,
+// unless the acquire joined another owner's hold. Empty: dlock did not make this owner.
 HoldSerial serial_of(const OwnerId& owner);
 
 // Returns whether the serial has the form that `acquire` uses.
 bool is_of_acquire(const HoldSerial& serial);
 
-// One hold of a dlock run above this one, as listed in DLOCK_HOLDS. Only a hint: the store verifies
-// a nested claim.
+// One hold of a dlock run above this one, as listed in DLOCK_HOLDS. The list may be wrong, so the
+// store verifies a nested claim.
 struct AncestorHold {
   std::string store;  // where it is held, without a password
   std::string key;    // the name as the store knows it

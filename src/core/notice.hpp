@@ -11,29 +11,32 @@
 
 namespace dlock {
 
-// An event to report, just before its action is carried out. `text` is a reason from the store or
-// from sys, no whole sentence.
+// An event to report. It is reported just before dlock acts on it. `text` is a reason that the
+// store or this machine gave, no whole sentence.
 struct Notice {
   enum class Kind {
-    polling,      // there is no subscription: the waiter polls
-    untracked,    // there is no key tracking: changes by other programs are noticed late
-    waiting,      // still waiting for the holder in `holding`, so far for `span`
-    store_away,   // no answer for `seen_ago`; retried for `left` more. The claim has waited for
-                  // `span`; `holding` is the last answer, if any
+    polling,    // the waiter gets no messages, so it polls
+    untracked,  // there is no key tracking: changes by other programs are noticed late
+    waiting,    // still waiting for the holder in `holding`, so far for `span`
+    // The store has not answered for `seen_ago`, and is tried for `left` more. The claim has waited
+    // for `span`; `holding` is the last answer, if any.
+    store_away,
     unreachable,  // a call failed while waiting or renewing; it is repeated
     granted,      // `holds` were granted after `span`
-    renewed,      // the lease is good for `span`
+    renewed,      // the lease was renewed, and ends in `span` at the earliest
     moved,        // server `text` has renewed or checked the hold; before, it was server `before`
-    lost,  // a server that may write says that the lease is lost; `holding` is the present state.
-           // The child is being stopped, unless `runs_on`. `text`: the server that took over and
-           // does not know the hold, if any; without `holding`: RenewReply::because
+    // A server that may write says that the lease is lost; `holding` is the present state. The
+    // child is being stopped, unless `runs_on`. `text` is the server that has answered, if another
+    // server had confirmed the hold before; without `holding` it is RenewReply::because.
+    lost,
     revoked,  // force-release asked the holder to stop; the child is being stopped, as for lost
     lapsing,  // there was no renewal in time; the child is being stopped, as for lost
-    time_up,  // max_hold (`span`) is over or, if `span` is zero, a lease that is not renewed; the
-              // child is being stopped
-    killed,   // the child got KILL, for the reason `kill`
+    // max_hold (`span`) is over. If `span` is zero, the end of a lease without renewals
+    // (--no-renew) is near. The child is being stopped.
+    time_up,
+    killed,       // the child got KILL, for the reason `kill`
     cannot_kill,  // the child is still alive after a KILL
-    outlived,     // the command ended, contained descendants did not: dlock waits for them
+    outlived,     // --contain: the command ended, descendants did not: dlock waits for them
     strays,       // `count` processes left the command's group and run on without the lock
     leftovers,    // the command ended, other processes of its group did not: they are being stopped
     // No answer to the release; the lease ends in `span` or, if that is zero, about now.
@@ -44,7 +47,7 @@ struct Notice {
     passed_on,        // `signal` goes to the child's group; dlock does nothing more
     ended,            // the command ended, as `child` says
     released,         // the store has confirmed the release
-    free,             // a bystander's wait is over, after `span`; must stay the last one
+    free,  // `wait` or `force-release` ends after `span`; k_kinds needs this as the last kind
   };
   static constexpr std::size_t k_kinds = static_cast<std::size_t>(Kind::free) + 1;
   Kind kind = Kind::waiting;

@@ -12,9 +12,9 @@
 
 namespace dlock {
 
-// Returns whether another try can help after this error. As long as the store has never answered, a
-// wrong setting is likely: a host that does not exist, another kind of server. `once`: the user
-// wants a single try.
+// Returns whether another try can help after this error. As long as the store has never answered,
+// an error that a wrong setting causes is final: a host that does not exist, another kind of
+// server. `once`: the user wants a single try.
 bool worth_another_try(Errc code, bool had_contact, bool once);
 
 // A time during which the store does not answer.

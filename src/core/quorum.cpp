@@ -67,8 +67,8 @@ Answer answer_with(Ask::What what, const Error& error) {
 
 namespace {
 
-// A text and the servers that gave it. Texts that differ only in server names and digits are
-// merged.
+// The text of an error without the server's name, and all servers that gave this text. Texts that
+// differ only in digits count as equal.
 struct Saying {
   std::vector<std::string> servers;  // empty: the text does not begin with a server's name
   std::string words;
@@ -190,8 +190,8 @@ Asks Members::heard(const Ask& ask, const Answer& answer) {
   const Error* const error = error_of(answer);
   if (ask.what == Ask::What::release) heard_release(member, ask, error == nullptr);
   if (error != nullptr) {
-    // Errc::lost: the server has no record of the hold, so it cannot vote for it; but it has
-    // answered, so this is no trouble.
+    // Errc::lost: the server has no record of the hold, so it cannot vote for the hold. But the
+    // server has answered, so `trouble` is empty.
     member.trouble = error->code == Errc::lost ? std::string() : error->text;
     return {};
   }

@@ -3,8 +3,8 @@
 // The machines in quorum_claim.hpp and quorum_hold.hpp decide what the answers of all servers mean
 // together. This file has their types, and what is known of each server from call to call.
 //
-// Pure, like all machines of core: they read no clock and send nothing. The caller sends the asks
-// to each server in their order, one at a time, and passes each answer back with its ask.
+// Pure, like all machines of core: they read no clock and send nothing. Their caller sends the asks
+// to each server in order, one at a time, and passes each answer back to the machine, with its ask.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -53,8 +53,8 @@ Answer answer_with(Ask::What what, const Error& error);
 const Error* error_of(const Answer& answer);
 
 // Returns "2 of 3 servers gave no vote: …; …". A text that several servers gave appears once, with
-// their names. The code is that of most errors, if more than `spare` errors have it; otherwise
-// unavailable.
+// their names. The error has the code of most errors, if more than `spare` errors have it;
+// otherwise unavailable.
 Error failed_servers(const std::vector<Error>& errors,
                      std::size_t servers,
                      std::size_t spare,
@@ -98,11 +98,12 @@ class Members {
   Member& operator[](std::size_t server) { return all_[server]; }
   const Member& operator[](std::size_t server) const { return all_[server]; }
 
-  // Returns the leader: the first server in the list that answered its newest request. The claim
-  // that the leader grants should get the votes of the others; waiters queue at the leader.
+  // Returns the leader: the first server in the list that answered its newest request. Waiters
+  // stand in the line of the leader, which also decides between rival claims.
   std::size_t leader() const;
 
-  // Remembers a granted round: its claim, for servers that have no part of it yet, and its holds.
+  // Remembers a claim as it was granted, and its holds. With this claim, servers that have no part
+  // of the hold yet are asked for their part.
   void keep(Claim round, Holds holds);
   const std::optional<Claim>& kept() const { return kept_; }
   const Holds& kept_holds() const { return kept_holds_; }

@@ -44,35 +44,39 @@ class Ballot {
   void take(std::size_t server, const Result<AcquireReply>& answer);
   void fail(std::size_t server, Error error);
 
-  // Grants count together only if they have the same owners: a nested claim may join an ancestor's
-  // hold at some servers and get a hold of its own at others. votes() is the size of the largest
-  // such group; agrees() is whether the server's grant is in a group of that size.
+  // votes() returns the size of the largest group of grants with the same owners; agrees() returns
+  // whether the server's grant is in a group of that size. Grants of different owners do not count
+  // together: a nested claim may join an ancestor's hold at some servers, and get a hold of its own
+  // at other servers.
   std::size_t votes() const;
   bool agrees(std::size_t server) const;
-  // Returns how many servers gave no vote and will give none.
+  // Returns how many servers count neither as a vote for the largest group nor as a refusal: they
+  // failed, or their grants have other owners.
   std::size_t failures() const;
 
   // Returns the leader: the first server in the list that answered. nullopt: it is not known yet,
   // because a server before it in the list may still answer. A doubtful server is not waited for;
-  // with `impatient` no server is.
+  // if `impatient`, no server is waited for.
   std::optional<std::size_t> leader(bool impatient) const;
 
   // Returns an error that ends the claim whatever the other servers say: bad usage, two URLs of one
-  // process, or a majority that no longer knows the ancestor's hold.
+  // process, or an ancestor's hold that too many servers have lost.
   std::optional<Error> mistake() const;
-  // Set if a server said that a successful run makes the claim needless.
+  // Set if a server said that a recent successful run makes the claim needless (--once-per).
   const std::optional<Done>& done() const { return done_; }
 
-  // Returns whether a majority recorded the same token for each joined hold. Needs a vote.
+  // Returns whether a majority recorded the same token for each hold of an ancestor that the claim
+  // joins. votes() must not be 0.
   bool knows_tokens() const;
-  // Returns the holds that most votes grant, with the tokens that all servers must record. For each
-  // name that is the token that a majority has; otherwise the largest or, for a joined hold, the
-  // most frequent. Needs a vote.
+  // Returns the holds of the largest group of grants, with the token of each name that all servers
+  // must record: the token that a majority has. If no majority has the same token, it is the
+  // largest token or, for a hold of an ancestor that the claim joins, the most frequent one.
+  // votes() must not be 0.
   Holds choose() const;
 
   // Returns the answer of each server that was asked.
   std::vector<Vote> words() const;
-  // Returns the error failed_servers() for the servers that failed.
+  // Returns one error for all servers that failed, as failed_servers() makes it.
   Error too_few(const std::string& what) const;
 
  private:
@@ -81,7 +85,8 @@ class Ballot {
     FencingToken token = 0;
     std::size_t votes = 0;
   };
-  // Returns the most frequent token for one name of the claim; of equally frequent ones the first.
+  // Returns the most frequent token for one name of the claim; of equally frequent tokens the
+  // first.
   Count commonest(std::size_t name) const;
 
   const Members& members_;

@@ -12,43 +12,50 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// A server has a tenth of the lease to answer, but at least a tenth of the shortest lease.
+// A server must answer within a tenth of the lease. This is the least limit, a tenth of the
+// shortest lease.
 constexpr Duration k_least_limit = 100ms;
-// How many more times a claim with the leader's vote asks the servers that refused it.
+// How many more times a claim that the leader granted, but no majority, asks the servers that
+// refused it.
 constexpr int k_tries = 5;
-// How long more answers are waited for (that of a silent leader, or those that may overrule the
-// leader): as long again as the round took so far, and at least this.
+// How long the round waits for more answers: that of a silent leader, or answers that may overrule
+// the leader. It waits as long again as it has taken so far, and at least this.
 constexpr Duration k_least_patience = 50ms;
-// How long an `acquire` that has a majority waits for the other servers to complete its hold: as
-// long again as the majority took, and at least this.
+// How long a `dlock acquire` that has a majority waits until the other servers grant their parts of
+// the hold, too. It waits as long again as it has taken so far, and at least this.
 constexpr Duration k_part_patience = 20ms;
-// Servers get twice as long as the round took, and at least this, to release what they granted.
+// After a round without a majority the servers must release what they granted. The round waits for
+// that twice as long as it has taken so far, and at least this.
 constexpr Duration k_give_back = 100ms;
 constexpr Duration k_give_back_limit = 1s;
 constexpr Duration k_least_round_trip = 200us;
-// A claim that has the leader's vote but no majority asks again after a time in this range.
+// A claim that the leader granted, but no majority even after k_tries, asks again after a time in
+// this range.
 constexpr Duration k_look_least = 20ms;
 constexpr Duration k_look_most = 100ms;
-// How long a waiter that has the leader's vote keeps its votes: all other waiters are behind it,
-// and the holder that blocks it may have no part at the leader.
+// How long a waiter that the leader granted, but no majority, keeps the grants that it has. It may
+// keep them, because all other waiters are behind it in line. The holder that is still in its way
+// may have no part of its hold at the leader.
 constexpr Duration k_keep_vote = 1s;
-// The number of first waiters that ask all servers about a holder: the first waiter may be dead.
+// How many of the first waiters ask all servers and not only the leader. They are two, because the
+// first waiter may be dead.
 constexpr std::uint64_t k_near = 2;
-// No rival claim takes this long, so an older hold at a server is no rival's.
+// No claim takes this long. So a hold at a server that is older than this is not that of a rival
+// claim.
 constexpr Duration k_rival_takes = 250ms;
-// Clock rates differ by less than a hundredth.
+// Clock rates differ by less than one hundredth, so a lease is taken to end that much earlier.
 constexpr int k_drift = 100;
 
-// If this round was granted before: returns the end of the lease of that grant, until which no
-// other claim holds the lock. Otherwise: Time::min().
+// If this round was granted before, returns the end of the lease of that grant: until then no other
+// claim can be granted. Otherwise returns Time::min().
 Time end_of_kept(const Members& members, const Claim& round) {
   const auto sent_at = members.sent_at();
   if (!sent_at || !members.kept() || members.kept()->serial != round.serial) return Time::min();
   return *sent_at + round.ttl - round.ttl / k_drift;
 }
 
-// Returns whether the claim was refused for something that is about to change (a rival claim, a
-// waiter's turn, a lease that ends now) rather than for a settled holder.
+// Returns whether the reason of the refusal is about to change (a rival claim, a waiter's turn, a
+// lease that ends now). Otherwise the reason is a settled holder.
 bool is_contest(const Refusal& refusal) {
   const Holding& holding = refusal.holding;
   if (refusal.turn_left || holding.kind == Holding::Kind::none) return true;
@@ -100,7 +107,7 @@ Asks QuorumClaim::on_answer(const Ask& ask, const Answer& answer, Time now) {
   Asks asks;
   if (ask.what == Ask::What::acquire) {
     ballot_.take(ask.server, std::get<Result<AcquireReply>>(answer));
-    if (phase_ == Phase::giving_back) {  // abandon() has noted its release
+    if (phase_ == Phase::giving_back) {  // abandon() has noted that the server must release it
       end_if_given_back();
       return {};
     }
@@ -170,8 +177,8 @@ Asks QuorumClaim::decide(Time now) {
     const Voted vote = ballot_[line_].vote;
     if (vote == Voted::asked) return {};
     const Refusal& refusal = ballot_[line_].refusal;
-    // Only the first waiters that were refused for a settled holder ask the other servers too,
-    // because these may not know that holder.
+    // The leader was asked alone. If it refused because of a settled holder, the first waiters also
+    // ask the other servers, which may not know that holder.
     if (vote == Voted::refused && (refusal.place > k_near || is_contest(refusal)))
       return give_back(AcquireReply(refusal), now);
     alone_ = false;
@@ -295,7 +302,7 @@ Asks QuorumClaim::give_back(Result<AcquireReply> outcome, Time now) {
 }
 
 // Ends the round when all servers that may have granted the claim have released it or are silent.
-// Waiting for them keeps requests from piling up there.
+// Without this wait, the requests of one round after the other would pile up at a slow server.
 void QuorumClaim::end_if_given_back() {
   bool waits = false;
   for (std::size_t i = 0; i < ballot_.size(); ++i)

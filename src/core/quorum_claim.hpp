@@ -4,18 +4,18 @@
 // token. If tokens differ, the largest is written to a majority first; so tokens grow from one
 // majority to the next. Servers that answer later complete the hold. The process of an `acquire`
 // ends with the grant, so its claim waits a moment for those servers. A round without a majority
-// releases its holds at all servers, including silent ones.
+// releases its holds at all servers, including those that have not answered.
 //
 // The leader is the first server in the list that answers. It decides between rival claims. A claim
 // that the leader refuses gives up at once and waits in the leader's line. A claim that the leader
 // grants keeps its votes and asks the other servers again a few times, because its rivals are about
-// to give up. But the leader's refusal may be out of date: if it is because of a hold older than
-// any rival claim can be, and a majority grants, that hold is a leftover at the leader and the
-// claim is granted. A leader that is slower than all others together is not waited for. Exclusion
-// never depends on the leader.
+// to give up. But the leader may refuse because of an old hold that a majority no longer has. If
+// that hold is older than any rival claim can be, and a majority grants, the claim is granted. A
+// leader that is much slower than the other servers is not waited for. Exclusion never depends on
+// the leader.
 //
-// A pure machine. Its user ends it when outcome() is set, and passes later answers to
-// Members::heard().
+// A pure machine. Its caller drops it when outcome() is set, and passes later answers to
+// Members::heard() alone.
 #pragma once
 
 #include "core/backoff.hpp"
@@ -30,8 +30,8 @@ namespace dlock::quorum {
 struct ClaimTerms {
   Claim round;  // with this round's serial
   Queueing queueing = Queueing::no;
-  // For a waiter's heartbeat: the leader alone is asked first, the others only if it grants or if
-  // they may know better.
+  // For a waiter's heartbeat: the leader is asked first. The other servers are asked only if the
+  // leader grants or fails, or if they may know that the leader's refusal is out of date.
   bool leader_first = false;
   Time limit;
 };
@@ -41,7 +41,8 @@ class QuorumClaim {
   QuorumClaim(Members& members, ClaimTerms terms, Jitter& jitter, Time now);
 
   Asks start();
-  // Takes an answer to an ask of this machine, after Members::heard().
+  // Handles the answer to an ask of this machine. The caller must have passed it to
+  // Members::heard() before.
   Asks on_answer(const Ask& ask, const Answer& answer, Time now);
   Asks on_time(Time now);
   Time next_deadline() const;
@@ -51,8 +52,8 @@ class QuorumClaim {
   // that it must release it (Members::owe), unless the claim still has the lease of an earlier
   // grant.
   void abandon();
-  // Returns whether the round failed although a server may have granted it and so has to release
-  // it: then the next round needs a new serial.
+  // Returns whether the next round needs a new serial: this round failed, and a server that may
+  // have granted it has to release it.
   bool used_up() const { return given_back_; }
   // Returns the server whose line the claim asked to join.
   std::size_t line() const { return line_; }
@@ -82,12 +83,12 @@ class QuorumClaim {
   std::size_t line_;
   bool alone_ = false;      // only the leader has been asked
   bool impatient_ = false;  // a silent leader is no longer waited for
-  int tries_ = 0;           // rounds of requests with the leader's vote
+  int tries_ = 0;           // how often the claim had the leader's vote but no majority
   Ballot ballot_;
   Phase phase_ = Phase::asking;
   Holds granted_;    // the holds that most votes grant, with the chosen tokens
   Time kept_until_;  // if this round was granted before: the end of the lease of that grant
-  bool kept_;        // at the start that lease had not ended: the hold is not released
+  bool kept_;        // the lease of that grant had not ended at the start: its hold is not released
   std::optional<Time> patience_;  // end of the wait for more answers
   std::optional<Time> retry_at_;
   bool given_back_ = false;

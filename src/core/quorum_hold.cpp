@@ -10,8 +10,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// How long the other servers are waited for once a majority has released: as long again as the
-// majority took, and at least this.
+// How long a release that a majority has confirmed waits for the other servers: as long again as
+// the majority took, and at least this.
 constexpr Duration k_release_patience = 20ms;
 constexpr Duration k_look_patience = 50ms;
 
@@ -38,8 +38,8 @@ Error silence(const Members& members, std::size_t answered) {
 
 QuorumRenewal::QuorumRenewal(Members& members, Ask::What what, Holds holds, Time limit)
     : members_(members), what_(what), holds_(std::move(holds)), limit_(limit) {
-  // All servers are asked if it is not known which ones have a part: the hold was granted to
-  // another process, or it was lost before.
+  // All servers are asked if it is not known which servers have a part of the hold: it was granted
+  // to another process, or too few servers confirmed it before.
   const bool known = members_.keeps(holds_) && members_.sent_at();
   if (!known) members_.keep(claim_for(holds_), holds_);
   for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -81,8 +81,8 @@ Asks QuorumRenewal::on_answer(const Ask& ask, const Answer& answer, Time now) {
   return decide(now);
 }
 
-// Keeps the most informative loss: a server that never had a part does not know how the hold ended
-// and may show a free lock.
+// Combines the answers that the hold is lost into one that says most. A server that never had a
+// part of the hold does not know how it ended, and may show a free lock.
 void QuorumRenewal::take_loss(const RenewReply& reply) {
   if (!lost_) lost_ = reply;
   lost_->released = lost_->released || reply.released;
@@ -116,8 +116,8 @@ Asks QuorumRenewal::decide(Time now) {
     if (seats_[i] == Seat::absent && !members_[i].holds.empty()) seats_[i] = Seat::failed;
   const std::size_t lost = count(Seat::lost) + count(Seat::absent);
   if (count(Seat::ours) >= members_.needed()) {
-    // A server reports changes only of locks that were checked there, and only after the check. So
-    // a check waits for all servers.
+    // A server sends change messages only for locks that were checked there, and only after the
+    // check. So a check waits for the answers of all servers.
     if (what_ == Ask::What::check && count(Seat::asked) != 0 && !impatient_) {
       if (!patience_) patience_ = now + k_look_patience;
       return {};
@@ -176,7 +176,7 @@ bool QuorumRelease::is_ours(const Ask& ask) const {
 }
 
 // Asks all servers to release, the leader last: its release wakes the next waiter, which asks the
-// others at once.
+// other servers at once.
 Asks QuorumRelease::start() {
   Asks all;
   for (std::size_t i = seats_.size(); i-- > 0;) {

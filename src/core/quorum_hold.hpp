@@ -23,8 +23,8 @@ class QuorumRenewal {
   Asks on_answer(const Ask& ask, const Answer& answer, Time now);
   Asks on_time(Time now);
   Time next_deadline() const;
-  // In the reply sent_at is valid for a majority: after a renewal it is Members::sent_at(), after a
-  // check it is taken from the answers to the check.
+  // The reply's sent_at is a time after which a majority was asked: after a renewal it is
+  // Members::sent_at(), after a check it is computed from the answers to the check.
   const std::optional<Result<RenewReply>>& outcome() const { return outcome_; }
 
  private:
@@ -58,8 +58,8 @@ class QuorumRelease {
   Asks on_answer(const Ask& ask, const Answer& answer, Time now);
   Asks on_time(Time now);
   Time next_deadline() const;
-  // Set when a majority has released its part and the others had time to answer. An error: no
-  // majority did so in time.
+  // Set when a majority has released its parts and the other servers had time to answer. An error:
+  // no majority has released its parts in time.
   const std::optional<Result<ReleaseVerdict>>& outcome() const { return outcome_; }
 
  private:

@@ -2,7 +2,7 @@
 // Rounds: the owner and serial with which a claim asks the servers of a quorum in each round. A
 // round that was not granted releases its holds, and the next round has another serial, so that a
 // late copy of an old request or release matches no new hold. An owner made by `acquire` contains
-// the serial, so it changes with the round as well. The place in line stays the claim's.
+// the serial, so it changes with the round as well. The claim keeps its place in line.
 #pragma once
 
 #include "core/lock_store.hpp"

@@ -15,19 +15,20 @@ namespace {
 using What = action::Ask::What;
 using Standing = LeaseKeeper::Standing;
 
-// The limit of one try. The child is gone, so no other call needs the time.
+// The limit of one try to release. The child is gone, so no renewal waits behind this try.
 constexpr Duration k_release_limit = 1s;
 constexpr Duration k_release_pause = 100ms;
 constexpr Duration k_release_when_signalled = 1s;
 // The limit of an undo after a timeout or a signal: dlock promises to end within 200 ms then. For a
-// store known to be slow the limit is longer, because a lease that is left behind is worse.
+// store that has answered slowly the limit is longer, because a lock that is left behind is worse
+// than a late end.
 constexpr Duration k_undo_least = 150ms;
 constexpr Duration k_undo_most = 1s;
 // The limit of an undo is the time of the slowest answer so far, multiplied by this: an undo may
 // have to connect anew and commit.
 constexpr int k_undo_answers = 3;
-// A call that hangs in the kernel (of a dead file system) is abandoned, with its thread, after this
-// time. The time is waited twice, because dlock may have been frozen the first time.
+// A call that hangs in the kernel, on a dead file system, is abandoned with its thread this long
+// after its limit. The time is waited twice, because dlock may have been frozen the first time.
 constexpr Duration k_overdue = 1500ms;
 
 }  // namespace
@@ -41,7 +42,7 @@ ReleaseStep ReleaseLoop::drop_claim(const DroppedClaim& claim, Time now) {
   answer_due_.reset();
   leaving_ = !claim.maybe_held;
   if (leaving_ && claim.queueing == Queueing::no) return {.over = true};
-  until_ = now;  // one try
+  until_ = now;  // no second try
   repeated_ = true;
   return ask(
       {.what = leaving_ ? What::leave : What::undo,
@@ -116,8 +117,8 @@ ReleaseStep ReleaseLoop::unknown(const std::string& why, Time now) {
 ReleaseStep ReleaseLoop::take(ReleaseVerdict verdict) {
   ReleaseStep step{.over = true};
   const bool known_lost = order_ && order_->standing == Standing::partly_lost;
-  // not_held means a loss, except where it is expected: an undo may find nothing of ours, and
-  // neither may a repeated release whose first try succeeded.
+  // not_held means that the lease was lost, except where not_held is expected: an undo may find no
+  // hold of ours, and so may a repeated release whose first try succeeded.
   if (verdict == ReleaseVerdict::not_held && (!repeated_ || known_lost)) {
     released_ = Released::no;
     if (!order_->told_lost) step.notice = Notice{.kind = Notice::Kind::lost_at_release};

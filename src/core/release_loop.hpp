@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ReleaseLoop: the policy of leaving nothing behind in the store. It releases a hold, undoes a
-// claim that may have been granted, or takes a claim out of the line. A release that got no answer
-// is repeated for a limited time.
+// claim that may have been granted, or takes a claim out of the line. A release (but not an undo)
+// that got no answer is repeated for a limited time.
 //
 // A pure machine, like AcquireLoop: each call passes an event and its time, and returns the next
 // step. It promises that `over` comes once and last, even if the store never answers.
@@ -45,8 +45,8 @@ struct DroppedClaim {
   Duration slowest_answer{};         // WaitLoop::slowest_answer
 };
 
-// The next step: first the notice, then either cancel the unanswered ask or send one. `over`:
-// nothing more follows.
+// The next step: the notice is reported first; then the unanswered ask is cancelled, or a new ask
+// is sent. `over`: nothing more follows.
 struct ReleaseStep {
   std::optional<Notice> notice = {};
   bool cancel = false;
@@ -72,7 +72,7 @@ class ReleaseLoop {
   void hurry(Time now);
 
   Released released() const { return released_; }
-  // Whether the release found that the hold was no longer ours.
+  // Returns whether the release found that the hold was no longer ours.
   bool lost() const { return lost_; }
 
  private:

@@ -26,7 +26,7 @@ std::vector<RenewLoop::Action> RenewLoop::on(const event::Watched& event, Time n
   return go_on(now);
 }
 
-// A watched hold has changed, but the message does not say which: each keeper is told.
+// A watched hold has changed, but the message does not say which: each LeaseKeeper is told.
 std::vector<RenewLoop::Action> RenewLoop::on(const event::HandedOff& event, Time now) {
   listening_ = false;
   for (Kept& one : all_)
@@ -120,7 +120,8 @@ void RenewLoop::ask(action::Ask ask, Time limit) {
   actions_.emplace_back(ask);
 }
 
-// Waits for a change: one watched hold is enough, as await_hand_off then sees changes of all.
+// Waits for a change: one watched hold is enough, as await_hand_off sees the changes of all watched
+// holds.
 void RenewLoop::listen() {
   std::optional<action::Ask> all;
   for (const Kept& one : all_) {

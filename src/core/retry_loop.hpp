@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // RetryLoop: one request to a store, repeated as long as that may help: `dlock release`, and the
 // first renewal of `dlock renew`. A pure machine (core/machine.hpp). It does not know the request:
-// it asks for What::call, and StoreWorker has that call from the command.
+// it asks for What::call, and the command has given StoreWorker the function that this means.
 #pragma once
 
 #include "core/backoff.hpp"

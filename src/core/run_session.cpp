@@ -264,7 +264,7 @@ void RunSession::handle(event::GroupGone /*event*/, Time now) {
   if (phase_ == Phase::leftovers) begin_release(now);
 }
 
-// The lease was checked by on(); nothing else is due before the child continues.
+// on() has checked the lease before it called this. Nothing else is due before the child continues.
 void RunSession::handle(event::Resumed /*event*/, Time /*now*/) {}
 
 void RunSession::handle(event::Tick event, Time now) {
@@ -281,8 +281,8 @@ void RunSession::handle(event::Tick event, Time now) {
 
 void RunSession::begin_release(Time now) {
   phase_ = Phase::releasing;
-  // The outcome is time_up or lost even if only leftovers of the command were stopped: they were
-  // part of the job.
+  // The outcome is time_up or lost even if the command had ended and only its leftovers were
+  // stopped: they were part of the job.
   if (outcome_.kind == Outcome::Kind::child) {
     if (stop_.reason() == StopReason::time) outcome_.kind = Outcome::Kind::time_up;
     if (stop_.reason() == StopReason::lease) outcome_.kind = Outcome::Kind::lost;
@@ -290,8 +290,8 @@ void RunSession::begin_release(Time now) {
   take(release_.release(release_order(), now), now);
 }
 
-// Returns how the hold is to be released. A lost hold is not kept after the release (min_hold), nor
-// is one whose command did not start.
+// Returns how the hold is to be released. min_hold keeps the name only if the hold is not lost and
+// its command has started.
 ReleaseOrder RunSession::release_order() const {
   ReleaseOrder order{.standing = keeper_->standing(),
                      .safe_until = keeper_->clock().safe_until(),

@@ -13,8 +13,8 @@
 
 namespace dlock {
 
-// The events of a run alone. Those of every machine are in machine.hpp, the answers of the store in
-// ask.hpp.
+// The events that only a run has. The events that every machine has are in machine.hpp, the answers
+// of the store in ask.hpp.
 namespace event {
 struct StartFailed {  // there is no child: fork or something that it needs failed
   Error error;

@@ -38,13 +38,14 @@ constexpr SignalUse use_of(int signal, bool has_command) {
   }
 }
 
-// Whether the user wants the command to end; a second such signal during the grace period kills it.
+// Returns whether the user wants the command to end; a second such signal during the grace period
+// kills it.
 constexpr bool asks_to_end(int signal) {
   return signal == SIGTERM || signal == SIGINT;
 }
 
-// Whether the signal is followed by CONT, so that a stopped command can react, as a shell's kill(1)
-// does for a stopped job.
+// Returns whether the signal is followed by CONT, so that a stopped command can react, as a shell's
+// kill(1) does for a stopped job.
 constexpr bool wakes(int signal) {
   return asks_to_end(signal) || signal == SIGHUP || signal == SIGQUIT;
 }

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// What a command leaves behind gets less time to end than the command itself.
+// From TERM to KILL for leftovers. The command itself gets more time (kill_after).
 constexpr Duration k_grace_for_leftovers = 500ms;
 constexpr Duration k_kill_again_after = 1s;
 
@@ -83,7 +83,8 @@ std::optional<Time> StopPlan::time_up_at(const LeaseClock& clock) const {
 StopStep StopPlan::check_time(const LeaseClock& clock, Time now) {
   if (!is_due(time_up_at(clock), now)) return {};
   time_over_ = true;
-  // This is false if a stop for another reason has begun, which ends no later.
+  // False: a stop for another reason has already begun. begin() moves its KILL only to an earlier
+  // time.
   const bool first = !stopping();
   const bool lease_ends = !terms_.renew && now >= clock.term_at();
   const KillReason why =
@@ -130,8 +131,9 @@ Notice StopPlan::kill(Time now) {
   return {.kind = kind, .kill = why_};
 }
 
-// Returns the deadline of the guard, which is that of our own KILL (rule 7): before the end of the
-// lease, or sooner after a verdict against us or when the time is up.
+// Returns the deadline of the guard. It is the time of our own KILL (rule 7) because of the lease
+// or the time: before the end of the lease, or sooner after a verdict against us or when the time
+// is up.
 Time StopPlan::guard_due(const LeaseClock& clock) const {
   const bool warns = terms_.on_lost == OnLost::warn && terms_.renew;
   const Time at = warns ? Time::max() : clock.kill_at();

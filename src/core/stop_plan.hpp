@@ -6,8 +6,7 @@
 // that
 // - a command whose lease cannot be kept is killed before the lease can end (unless on_lost is
 //   warn);
-// - the guard's deadline is never later than that KILL, nor than a KILL because of lease
-//   or time;
+// - the guard's deadline is never later than our own KILL because of the lease or the time;
 // - KILL is repeated every second while the command lives.
 #pragma once
 
@@ -38,7 +37,7 @@ struct StopTerms {
   Duration max_hold{};  // from the grant to the first signal; zero: no limit
 };
 
-// The next step: first the notice, then the first signal.
+// The next step: the notice is reported first, then the first signal is sent.
 struct StopStep {
   std::optional<Notice> notice = {};
   bool signal = false;
@@ -78,7 +77,7 @@ class StopPlan {
   bool warned() const { return lease_over_ && terms_.on_lost == OnLost::warn; }
   int user_signal() const { return user_signal_; }  // the TERM or INT that was passed on; 0: none
   bool kill_sent() const { return kills_ > 0; }
-  // Whether the command survived a KILL by a second: for now it cannot be killed.
+  // Returns whether the command still lives a second after a KILL: for now it cannot be killed.
   bool survived_kill() const { return kills_ > 1; }
 
   // start_guard() returns the first deadline of the guard. move_guard() returns a new one; nullopt:

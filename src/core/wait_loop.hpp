@@ -32,7 +32,7 @@ class WaitLoop {
   Turn on(event::Tick event, Time now);
   std::optional<Time> next_deadline() const;
 
-  // Whether an ask is unanswered, while the wait lasts.
+  // Returns whether an ask is unanswered. To be called only while the wait lasts.
   bool asking() const { return !sleep_until_; }
   const AcquireLoop& acquire() const { return acquire_; }
   // The longest time that an answer to a claim took, connecting included; 0: no answer yet.

@@ -30,7 +30,8 @@ Notice waiting_notice(Notice::Kind kind, const WaitView& wait, Time now) {
 WaitNotices::WaitNotices(Time started, Duration every)
     : every_(every), step_(k_tell_first_after), next_(started + k_tell_first_after) {}
 
-// Returns when to report the outage: not if it is given up before that.
+// Returns when to report the outage; Time::max(): never, for example because the command gives up
+// before that.
 Time WaitNotices::away_at(const std::optional<Outage>& outage) const {
   if (away_told_ || !outage) return Time::max();
   const Time at = outage->since + k_tell_first_after;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // When a wait is reported, and how. The holder is reported after a second, then at doubling
-// intervals of at most a minute (CI systems end jobs that are silent for ten minutes), or every
-// `every` if the line can be rewritten in place. An outage is reported after a second, once or in
-// the rewritten line; when the store is back, the holder is reported again.
+// intervals of at most a minute (CI systems end jobs that are silent for ten minutes), or at
+// intervals of `every` if a terminal can show each report in the place of the last one. An outage
+// is reported after a second, once or, on such a terminal, at each interval; when the store is
+// back, the holder is reported again.
 #pragma once
 
 #include "core/notice.hpp"

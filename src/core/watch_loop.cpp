@@ -10,7 +10,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// How long after the end of the lease to wait for the lock to be free.
+// How long force-release waits for the lock to be free after the lease of the revoked holder has
+// ended.
 constexpr Duration k_expiry_slack = 2s;
 
 AcquireTerms bystander_terms(AcquireTerms terms) {
@@ -32,8 +33,8 @@ bool has_token(const Holding::Owner& owner, FencingToken token, const Holding& h
   });
 }
 
-// Whether a revoked owner may still hold the lock. The store lists only some owners: as long as it
-// refuses renewals, an owner that is not listed may be a revoked one.
+// Returns whether a revoked owner may still hold the lock. The store lists only some owners: as
+// long as it refuses renewals, an owner that is not listed may be a revoked one.
 bool any_holds(const RevokedHolders& revoked, const Holding& now) {
   if (now.kind != Holding::Kind::lock) return false;
   if (revoked.some && (!now.revoked_by.empty() || !now.lists_all_owners())) return true;

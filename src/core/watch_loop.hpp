@@ -39,7 +39,7 @@ struct WatchOutcome {
     failed,  // the store did not answer, because of `error`
   };
   Kind kind = Kind::failed;
-  std::optional<Holding> holding;  // as last seen
+  std::optional<Holding> holding;  // the newest that was seen
   Duration seen_ago{};             // the age of `holding`
   Duration waited{};
   Error error;
