@@ -32,7 +32,7 @@ expected_files() {
   printf '%s\n' bin/dlock \
     share/bash-completion/completions/dlock \
     share/fish/vendor_completions.d/dlock.fish \
-    share/man/man1/dlock.1 share/man/man7/dlock-{protocol,faults,stores,guarantees}.7 \
+    share/man/man1/dlock.1 share/man/man5/dlock.toml.5 share/man/man7/dlock-{protocol,faults,stores,guarantees}.7 \
     share/zsh/vendor-completions/_dlock \
     share/doc/dlock/{README.md,CHANGELOG.md,LICENSE,NOTICE,LGPL-2.1.txt} \
     share/doc/dlock/examples/{ci-job.yml,ci-steps.yml,dlock.crontab} \
@@ -58,6 +58,8 @@ assert_whole() {
   assert_output --partial "where dlock keeps locks"
   run -0 env MANPAGER=cat MANPATH="$1/share/man" man dlock-guarantees
   assert_output --partial "what a lock of dlock promises"
+  run -0 env MANPAGER=cat MANPATH="$1/share/man" man dlock.toml
+  assert_output --partial "configuration files of dlock"
   run -0 bash -c "source '$1/share/bash-completion/completions/dlock' && complete -p dlock"
   run -0 zsh -n "$1/share/zsh/vendor-completions/_dlock"
   run -0 fish --no-execute "$1/share/fish/vendor_completions.d/dlock.fish"

@@ -44,7 +44,7 @@ setup() { set_up_docs; }
 }
 
 @test "what can be set in a configuration file can be set in the environment" {
-  keys=$(man_section FILES | sed -n '/^The keys are/,/^each means/p' | grep -E '^\.BR? ' |
+  keys=$(man_section KEYS dlock.toml.5 | awk '/^\.TP/ { getline; gsub(/\([^)]*\)/, ""); print }' |
     grep -oE '[a-z][a-z-]+' | tr 'a-z-' 'A-Z_' | sort -u)
   variables=$(man_section ENVIRONMENT | sed -n '/Read by dlock/,/Given to the child/p' |
     grep -oE 'DLOCK_[A-Z_]+' | grep -vx DLOCK_CONFIG | sed 's/^DLOCK_//' | sort -u)
@@ -55,7 +55,7 @@ setup() { set_up_docs; }
   in_code=$(sed -n '/k_local{/,/^};/p' cmd/command_table.cpp | grep -oE -- '--[a-z-]+", (true|false)' |
     grep -oE -- '--[a-z-]+' | grep -vx -- --config | sort -u)
   [ -n "$in_code" ]
-  in_page=$(man_section ENVIRONMENT | sed -n '/^These options have neither/,/^\.TP/p' | option_words)
+  in_page=$(man_section 'OPTIONS OF ONE CALL' dlock.toml.5 | sed '/^\.B --config/,$d' | option_words)
   assert_equal "$in_page" "$in_code"
   in_readme=$(tr '\n' ' ' <README.md | grep -oE 'Options of one call only: [^;]*' | option_words)
   assert_equal "$in_readme" "$in_code"
