@@ -36,7 +36,8 @@ const Json* at(const Json& object, const char* field) {
   return found == object.end() ? nullptr : &*found;
 }
 
-// Reads a number. The gateway omits fields that are zero, "" or false, so a missing field is 0.
+// Reads a number; false: the field has no number from 0 on. A missing field is 0, because etcd's
+// JSON gateway omits fields that are zero, "" or false.
 bool take_number(const Json& object, const char* field, std::int64_t& number) {
   const Json* const value = at(object, field);
   number = 0;
@@ -53,7 +54,7 @@ bool take_number(const Json& object, const char* field, std::int64_t& number) {
 }
 
 // Reads a revision: the number of a write to the store, from 1. It must be below 2^53, so that
-// tokens and the next revision can be computed.
+// fencing tokens, which are computed from it, do not overflow.
 bool take_revision(const Json& object, const char* field, std::int64_t& number) {
   return take_number(object, field, number) && number < contender::Epoch::k_most;
 }
@@ -168,8 +169,8 @@ bool take(const Json& json, const EtcdStatus& /*status*/, EtcdAnswer& answer) {
   return !answer.version.empty();
 }
 
-// Returns an answer in place of a refusal which says that what the request asks for is already so;
-// nullopt: any other refusal.
+// Returns an answer in place of a refusal that means success: the lease to be made exists, or the
+// lease to be revoked does not. nullopt: any other refusal.
 std::optional<EtcdAnswer> wished(const EtcdRequest& request, const EtcdRefusal& refusal) {
   if (std::holds_alternative<EtcdGrant>(request) && refusal.text == etcd_says::k_lease_exists)
     return EtcdAnswer{.existed = true};
@@ -188,7 +189,7 @@ EtcdRefusal refusal_from(const Json& body, int status) {
 
 EtcdRead read_answer(const EtcdRequest& request, const HttpAnswer& http) {
   const Json body = parse(http.body);
-  // A keep-alive is answered by a stream of one line.
+  // etcd answers a keep-alive by a stream of one line, with the answer in its field "result".
   const bool wrapped = std::holds_alternative<EtcdKeepAlive>(request);
   const Json* const json = wrapped ? at(body, "result") : &body;
   const Json* const header = json != nullptr ? at(*json, "header") : nullptr;
@@ -207,7 +208,8 @@ EtcdRead read_answer(const EtcdRequest& request, const HttpAnswer& http) {
 std::variant<std::string, EtcdRefusal> read_login(const HttpAnswer& http) {
   const Json body = parse(http.body);
   std::string token = text_at(body, "token");
-  // The token is put into a header line, so it must not contain blanks or control characters.
+  // The token is put into a header line of later requests, so it must not contain blanks or control
+  // characters.
   const auto is_sound = [](char c) { return c > ' ' && c < '\x7f'; };
   const bool sound = !token.empty() && std::all_of(token.begin(), token.end(), is_sound);
   if (http.status == k_ok && sound) return token;

@@ -60,7 +60,7 @@ struct EtcdEvent {
 
 // The content of one line of a watch.
 struct EtcdNews {
-  int created = 0;  // how many watches have begun
+  int created = 0;  // 1: the line says that a watch has begun
   std::vector<EtcdEvent> events = {};
 };
 std::variant<EtcdNews, EtcdRefusal> read_news(std::string_view line);

@@ -31,7 +31,8 @@ EtcdClient::Answers EtcdClient::run(const std::vector<EtcdRequest>& requests, Ti
   if (!which.empty() && login_->has_user()) {
     login_->forget();
     if (auto reached = login_->reach(wire_, limit); !reached) return reached.error();
-    // sent_at_ keeps the time of the first write, because accepted requests were carried out then.
+    // sent_at_ keeps the time of the first write: requests that were not refused were carried out
+    // then.
     if (auto asked = ask(requests, which, reads, limit); !asked) return asked.error();
   }
   return answers_of(std::move(reads));

@@ -43,7 +43,8 @@ class EtcdClient {
 
   // Says how the newest run() failed.
   struct Failure {
-    // A request was refused, not the login; if false, the other fields mean nothing.
+    // True: a request was refused. False: the login or the connection failed, and the other fields
+    // mean nothing.
     bool refused = false;
     std::size_t request = 0;  // index of the refused request
     int grpc = -1;            // see EtcdRefusal

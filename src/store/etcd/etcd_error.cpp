@@ -23,7 +23,7 @@ struct Meaning {
   std::string_view hint = {};
 };
 
-// Messages that are not in this list are judged by their code.
+// The meanings of etcd's messages. A message that is not in this list is judged by its gRPC code.
 // https://github.com/etcd-io/etcd/blob/main/api/v3rpc/rpctypes
 constexpr std::array<Meaning, 13> k_messages{{
     {"etcdserver: too many requests", Errc::unavailable, true},

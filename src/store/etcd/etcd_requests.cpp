@@ -132,7 +132,8 @@ EtcdRange keys_below(std::string prefix) {
   constexpr char k_largest = '\xff';
   while (!range.end.empty() && range.end.back() == k_largest)
     range.end.pop_back();
-  // The prefix has only bytes 0xff: etcd writes the range of all larger keys like this.
+  // The prefix has only bytes 0xff, so no key ends the range. etcd writes a range of all larger
+  // keys with the end "\0".
   if (range.end.empty())
     range.end = std::string(1, '\0');
   else

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Requests to etcd (v3), and their encoding for its JSON gateway. Pure.
 //
-// Keys and values may have any bytes. A request is always encoded as the same bytes. A transaction
-// is carried out completely or not at all, at a revision that no other write has.
+// Keys and values may have any bytes. Equal requests are encoded as equal bytes. A transaction is
+// carried out completely or not at all, at a revision that no other write has.
 // https://etcd.io/docs/v3.5/dev-guide/api_reference_v3/
 #pragma once
 
@@ -52,7 +52,8 @@ struct EtcdTimeToLive {
 struct EtcdGet {
   EtcdRange range;
   bool keys_only = false;
-  // In the order of creation, oldest first; otherwise in the order of keys.
+  // True: the keys come in the order of their creation, the oldest first. False: in the order of
+  // their names.
   bool by_creation = false;
   std::int64_t most = 0;  // at most this many keys; 0: all
 };
@@ -78,7 +79,7 @@ struct EtcdCompare {
 
 struct EtcdOperation;
 struct EtcdTxn {
-  std::vector<EtcdCompare> compares;  // all must be true; true if empty
+  std::vector<EtcdCompare> compares;  // if all are true, or the list is empty, `then` is done
   std::vector<EtcdOperation> then;
   std::vector<EtcdOperation> otherwise;
 };
@@ -93,8 +94,8 @@ struct EtcdStatus {};
 using EtcdRequest = std::
     variant<EtcdGrant, EtcdRevoke, EtcdKeepAlive, EtcdTimeToLive, EtcdGet, EtcdTxn, EtcdStatus>;
 
-// Returns a random lease id. It is known before the server has answered, so a grant without an
-// answer can be undone.
+// Returns a random lease id. dlock chooses the id itself, so it can revoke the lease even if the
+// answer to the grant was lost.
 EtcdLease new_etcd_lease();
 // Returns the lease as it appears in the name of its key, as etcdctl and Go's concurrency package
 // write it: lower-case hexadecimal digits without leading zeros.

@@ -40,7 +40,8 @@ Duration note_life(const StoredLock& state, const Moment& moment) {
   return life;
 }
 
-// Adds a key to the row whose value only another program, or a newer dlock, understands.
+// Adds to the row a key that another program or a newer dlock has written, as its value shows. Such
+// a key holds the lock if it is the first key; otherwise it waits in line.
 void take_foreign(EtcdRow& row, std::size_t index, StoreTime now) {
   const EtcdKey& key = row.keys[index];
   row.state.layout = std::max(row.state.layout, layout_of(key.value));
@@ -157,7 +158,7 @@ class Writer {
     const auto old = std::find_if(before_.state.line.begin(),
                                   before_.state.line.end(),
                                   [&](const Place& one) { return one.id == place.id; });
-    if (place.alive_until <= old->alive_until) return;  // a turn is not recorded in the key
+    if (place.alive_until <= old->alive_until) return;  // a turn shortens it; keys do not say so
     change_.leases.emplace_back(EtcdKeepAlive{before_.keys[at->second].lease});
     touch(at->second);
   }
@@ -177,8 +178,8 @@ class Writer {
     if (before_.note && before_.note->lease != 0) change_.left.push_back(before_.note->lease);
   }
 
-  // Adds the condition that no other run has succeeded since the row was read, which would change
-  // the note.
+  // Adds the condition that the note of the lock (its last success, and released holds of
+  // `acquire`) is unchanged since the row was read.
   void compare_note() {
     change_.txn.compares.push_back({.range = {note_of_lock(before_.lock)},
                                     .number = Number::modified,
@@ -193,7 +194,7 @@ class Writer {
     if (key.lease != 0) change_.left.push_back(key.lease);
   }
 
-  // Deletes a foreign key. Its lease is not revoked, as it may have other keys.
+  // Deletes a foreign key. Its lease is not revoked, as other keys may have the same lease.
   void drop_foreign(std::size_t index) {
     touch(index);
     change_.txn.then.emplace_back(EtcdDelete{{before_.keys[index].key}});
@@ -225,8 +226,9 @@ class Writer {
 
 }  // namespace
 
-// Returns a range that has all keys of the lock, in whose names a hexadecimal digit follows the
-// '/'. It leaves out most locks whose names begin with this lock's name.
+// Returns a range that has all keys of the lock, whose names are the lock's name, a '/' and
+// hexadecimal digits. It also has some keys of other locks, whose names begin with this lock's name
+// and a '/'; row_of() removes these.
 EtcdRange keys_of_lock(const std::string& lock) {
   return {.first = lock + "/0", .end = lock + "/g"};
 }

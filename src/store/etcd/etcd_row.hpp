@@ -4,19 +4,21 @@
 // The keys of lock T:
 //   T/<lease>      one for each holder and each waiter, named by the digits of its lease, as in
 //                  etcdctl's lock and Go's concurrency package. The order of creation is the order
-//                  of arrival. Our values are JSON: for a holder a state file (record_json.hpp)
-//                  with the requested length of its lease in place of its end; for a waiter its
-//                  place. A key with any other value belongs to a foreign program.
+//                  of arrival. Our values are JSON: for a holder a record of its holds
+//                  (lease_json() in contender.hpp) with the requested length of its lease; for a
+//                  waiter its claim. A key with any other value belongs to a foreign program.
 //   dlock-done/T   the last success, and the released holds of acquire
 // Shared by all locks:
-//   dlock-epoch    contender::Epoch
+//   dlock-epoch    the epoch: a number that, added to a revision, makes a fencing token. It lets
+//                  tokens grow even if etcd has lost its data (contender::Epoch).
 // A foreign key holds the lock if it is the first key; a foreign key behind others waits, and is
 // never passed over.
 //
-// If the token in a value is 0, the token is the epoch in the value plus the key's revision.
+// If the token in a value is 0, the hold's token is the epoch in the value plus the key's revision.
 //
-// The leader's clock ends a lease, so the key of a holder or waiter proves that it is alive. How
-// long its lease has left is not known here: the row has the requested length.
+// A lease ends by the clock of etcd's leader, which then deletes its keys. So the key of a holder
+// or waiter proves that it is alive. How long its lease has left is not known here: the row has the
+// requested length.
 #pragma once
 
 #include "store/etcd/etcd_answers.hpp"
@@ -41,7 +43,7 @@ std::optional<std::string> lock_of_key(std::string_view key);
 
 struct EtcdRow {
   std::string lock;
-  lease_table::StoredLock state;           // as it was read
+  lease_table::StoredLock state;           // of the lock, as it was read
   std::vector<EtcdKey> keys = {};          // keys of holders and waiters, in the order of creation
   std::map<OwnerId, std::size_t> holders;  // indices into `keys`, by owner
   std::map<std::string, std::size_t> waiters;
@@ -65,19 +67,20 @@ struct EtcdStep {
   const lease_table::Moment& moment;
   EtcdRevision revision;                // the revision at which the rows were read
   bool writes;                          // false: only waiters are changed
-  const std::vector<OwnerId>& renewed;  // as TableStore::Step::renews
-  std::int64_t epoch = 0;               // epoch for the tokens of grants
+  const std::vector<OwnerId>& renewed;  // owners whose leases are to be renewed
+  std::int64_t epoch = 0;               // a grant's token is this plus its revision
 };
-// Adds the change of one lock. Conditions: each key that the change writes is unchanged since the
-// read; if the change creates a key or a holder, no key was added or changed; if it creates a
-// holder, the note is unchanged. Keys that were deleted, or added and deleted, since the read do no
-// harm, unless they left a note.
+// Adds the change of one lock, with conditions under which etcd carries it out: each key that the
+// change writes is unchanged since the read; if the change creates a key or a holder, no key of the
+// lock was added or changed; if it creates a holder, the note is unchanged. Keys that were deleted
+// since the read, or added and deleted, do no harm, unless the note has changed.
 void add_change(const EtcdRow& before,
                 const lease_table::StoredLock& after,
                 const EtcdStep& step,
                 EtcdChange& change);
 
-// Adds the condition that the epoch is still as it was read, and raises it to `wanted`.
+// Adds the condition that the epoch in the store is still as it was read, and a write that raises
+// it to `wanted`.
 void add_etcd_epoch(const contender::Epoch& read, std::int64_t wanted, EtcdChange& change);
 
 }  // namespace dlock

@@ -47,7 +47,8 @@ EtcdStore::EtcdStore(const EtcdAddress& address, const StoreOptions& options)
     : where_(address.text), client_(address, options.interrupt), watch_(client_.watch()) {}
 
 Result<std::string> EtcdStore::key_of(const LockName& name) const {
-  // Notes of locks would look like holders of a lock with this name.
+  // A name that begins like the keys of notes ("dlock-done/") is refused: a note would look like a
+  // holder of such a lock.
   const std::string notes = note_of_lock("");
   if (!(name.text() + '/').starts_with(notes)) return name.text();
   return Error{Errc::bad_usage,
@@ -68,7 +69,7 @@ bool EtcdStore::is_ours(const std::string& id) const {
   return std::find(ids_.begin(), ids_.end(), id) != ids_.end();
 }
 
-// Reads the keys of all names, at one revision.
+// Reads the keys of all names, and the epoch if `with_epoch`, all at one revision.
 Result<EtcdStore::Rows> EtcdStore::load(const std::vector<LockName>& names,
                                         bool with_epoch,
                                         Time limit) {
@@ -109,7 +110,8 @@ std::int64_t EtcdStore::epoch_for_grant(const Rows& rows,
   return rows.epoch.for_grant(rows.revision, rows.moment.wall_us, contender::largest_token(locks));
 }
 
-// Carries out a change. Returns false if another change came first; then nothing was written.
+// Carries out a change. Returns false if nothing was written, because the locks have changed since
+// they were read.
 Result<bool> EtcdStore::write(const EtcdChange& change, Time limit) {
   std::vector<EtcdRequest> all = change.leases;
   all.emplace_back(change.txn);
@@ -147,13 +149,13 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
                  all);
     if (all.grants) add_etcd_epoch(rows->epoch, epoch, all);
     if (all.leases.empty() && all.txn.then.empty()) return {};
-    // A get is added, because a member answers a transaction without operations alone, without the
-    // quorum.
+    // A get is added, because a member answers a transaction without operations by itself, without
+    // a majority of the members.
     all.txn.then.emplace_back(EtcdGet{.range = {note_of_lock(rows->rows.front().lock)}});
     const auto written = write(all, limit);
     const bool raises = all.grants && epoch != rows->epoch.value && rows->epoch.value > 0;
     if (!written && written.error().code == Errc::denied && raises) {
-      may_raise_ = false;  // the old epoch is good enough
+      may_raise_ = false;  // this user may not write the epoch: the old one is used
       continue;
     }
     if (!written) return contender::outpaced(where(), changes, written.error());
@@ -210,8 +212,8 @@ Result<void> EtcdStore::read(const std::vector<LockName>& names, Time limit, con
   return {};
 }
 
-// Returns what to watch: from the third place on, the two waiters before ours; otherwise all keys
-// of the lock.
+// Returns the keys to watch. If our claim has the third or a later place in line, they are those of
+// the two waiters before it; otherwise they are all keys of the lock.
 std::vector<EtcdRange> EtcdStore::ranges_of(const Rows& rows) const {
   std::vector<EtcdRange> ranges;
   for (const EtcdRow& row : rows.rows) {
@@ -252,7 +254,8 @@ Result<bool> EtcdStore::await_change(Time until) {
   const auto event = watch_.await_event(until);
   if (!event) return event.error();
   if (!*event) return false;
-  // The next look sees the effects of further events, so they are dropped.
+  // Further events that have arrived are dropped: the caller reads the lock now, and sees what they
+  // did.
   for (const Time now = BootClock::now();;) {
     const auto more = watch_.await_event(now);
     if (!more || !*more) return true;

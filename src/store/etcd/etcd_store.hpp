@@ -3,11 +3,12 @@
 // keys of etcdctl's lock and of Go's concurrency package; locks of those programs and of dlock
 // exclude each other (etcd_row.hpp).
 //
-// A step reads the keys of its names (linearizable) and writes its changes in one transaction,
-// which fails if anything relevant has changed since; then the step is repeated. A lease is renewed
-// by a keep-alive and a linearizable transaction after it, because a leader that has lost its
-// followers still confirms a keep-alive. A token is the revision of its grant plus an epoch
-// (contender::Epoch).
+// Each call reads the keys of its names (linearizable) and writes its changes in one transaction.
+// The transaction fails if anything relevant has changed since; then the call reads and writes
+// again. A lease is renewed by a keep-alive and a linearizable transaction after it, because a
+// leader that has lost its followers still confirms a keep-alive. A fencing token is the revision
+// of its grant plus the epoch: a number in the store that makes the sum about the time in µs, so
+// that tokens grow even if etcd has lost its data.
 //
 // Waiters are woken by watches: the first two in line watch the whole lock, each other waiter the
 // two waiters before it.
@@ -38,8 +39,8 @@ class EtcdStore final : public TableStore {
   static std::unique_ptr<EtcdStore> open(const EtcdAddress& address, const StoreOptions& options);
 
   std::string where() const override { return where_; }
-  // Returns the name itself. Errc::bad_usage: the name begins like the keys of notes, so they could
-  // be confused.
+  // Returns the name itself. Errc::bad_usage: the name begins like the keys of notes
+  // (dlock-done/…), so that a note would look like a holder.
   Result<std::string> key_of(const LockName& name) const override;
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
@@ -77,14 +78,14 @@ class EtcdStore final : public TableStore {
   EtcdClient client_;
   EtcdWatch watch_;
   EtcdRevision written_ = 0;  // revision of the newest transaction that wrote
-  FencingToken token_ = 0;    // token of the newest grant
+  FencingToken token_ = 0;    // token of a grant in that transaction
   bool may_raise_ = true;     // false: the user may not write the epoch
   contender::Turns turns_;
   std::vector<LockName> watched_;
   std::vector<std::string> ids_;   // ids of the watched claim or holds
-  std::vector<EtcdRange> wanted_;  // the ranges to watch, by the newest look
+  std::vector<EtcdRange> wanted_;  // the ranges to watch, by the newest read
   std::vector<EtcdRange> open_;    // the ranges that are watched now
-  EtcdRevision seen_ = 0;          // revision of the newest look
+  EtcdRevision seen_ = 0;          // revision at which that read was made
 };
 
 }  // namespace dlock

@@ -19,7 +19,7 @@ namespace dlock {
 
 struct EtcdAddress {
   // At least one, in the order in which to try them. With etcds:// all servers share one
-  // TlsSettings, which is still empty.
+  // TlsSettings, which parse_etcd_url() leaves empty.
   std::vector<Endpoint> servers;
   std::string user;  // empty: no login
   Secret password;

@@ -16,8 +16,8 @@ namespace {
 constexpr int k_ok = 200;
 constexpr std::size_t k_buffer_bytes = std::size_t{16} << 10;
 
-// Appends a request. Because of Hasleader, a member without a leader says so at once, not at our
-// limit.
+// Appends a request. The header Hasleader makes a member without a leader refuse at once; otherwise
+// we would wait until our limit.
 void append(std::string& bytes, const EtcdWords& words, const std::string& host_and_token) {
   bytes += "POST ";
   bytes += words.path;
@@ -42,7 +42,7 @@ void EtcdWire::leave() {
 }
 
 Result<void> EtcdWire::reach(Time limit) {
-  // A closed connection is replaced, and so is one that has sent something unasked.
+  // A connection is replaced if it is closed, or if it has sent something that we did not ask for.
   if (transport_ && !(reader_.empty() && transport_->idle())) disconnect();
   return transport_ ? Result<void>() : connect(limit);
 }
@@ -72,7 +72,7 @@ Error EtcdWire::unreachable(const Error& error) const {
   if (why.code == Errc::bad_config) return why;
   Error all = cannot_reach(where(), why);
   const bool tls = address_.servers[server_].tls != nullptr;
-  // These errors come from the TLS handshake: nothing else is read while connecting.
+  // While connecting, only the TLS handshake reads. So these two errors come from the handshake.
   const bool dropped =
       error.text == "closed the connection" || error.text == errno_text(ECONNRESET);
   if (tls && !has_answered_ && dropped)
@@ -124,8 +124,8 @@ std::vector<std::string> EtcdWire::take_lines() {
 }
 
 // Receives bytes, or the end of the stream, for the reader, and returns the number of bytes.
-// Answers stay in the reader after the connection is gone. If the member is silent, time is left
-// for another member.
+// Answers stay in the reader after the connection is gone. If there are several members, a member
+// that has sent nothing yet gets half of the time, so that time is left to ask another member.
 Result<std::size_t> EtcdWire::feed(Time limit) {
   if (!heard_ && address_.servers.size() > 1) limit = share_of(limit, 2);
   std::array<char, k_buffer_bytes> buffer;
@@ -168,7 +168,8 @@ std::string EtcdWire::what_listens(const Error& error, Time limit) {
 }
 
 Error EtcdWire::refusal(const EtcdRefusal& refusal) {
-  // The server was an etcd before, so for a while another program must be answering in its place.
+  // bad_config says that this is no etcd. But it was an etcd before, so another program answers in
+  // its place, for a while only.
   const bool passes = refusal.code == Errc::bad_config && has_answered_;
   std::string text = where() + " says: " + refusal.text;
   if (!refusal.hint.empty()) text += " (" + std::string(refusal.hint) + ")";

@@ -37,7 +37,7 @@ class EtcdWire {
 
   Result<void> reach(Time limit);
 
-  // Sends all requests in one write; call reach() first. `token`: of the login, or empty.
+  // Sends all requests in one write; call reach() first. `token`: the token of the login, or empty.
   Result<void> send(const std::vector<EtcdWords>& requests, const std::string& token, Time limit);
   // Receives the next answer. `started`: when the caller's call began, for the text of an error.
   Result<HttpAnswer> receive(Time started, Time limit);

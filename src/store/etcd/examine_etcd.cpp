@@ -51,8 +51,8 @@ EtcdAnswer examine_member(const EtcdAddress& address,
   return status;
 }
 
-// Adds the cluster of a member to the identity. If the URL names members of two clusters, the
-// identity has both.
+// Adds the number of a member's cluster to `identity`, which says which store the URL leads to. If
+// the URL names members of two clusters, the identity has both.
 void add_cluster(Identity& identity, const std::string& cluster) {
   const auto is_it = [&](const Identity::Part& part) { return part.value == cluster; };
   if (std::any_of(identity.parts.begin(), identity.parts.end(), is_it)) return;
@@ -62,9 +62,10 @@ void add_cluster(Identity& identity, const std::string& cluster) {
 
 }  // namespace
 
-// Judges the version of a member. By the changelog, since 3.4.31 and 3.5.13 the leader asks its
-// followers before it renews a lease, and a leader that was stalled does not end leases that were
-// renewed meanwhile (issue 15247).
+// Returns the finding about the version of a member. Older versions get a warning, because of what
+// etcd's changelog says: since 3.4.31 and 3.5.13 the leader asks its followers before it renews a
+// lease, and a leader that was stalled does not end leases that were renewed meanwhile (issue
+// 15247).
 Finding judge_etcd_version(const std::string& version) {
   std::array<int, 3> number{};
   const int read = std::sscanf(version.c_str(), "%d.%d.%d", &number[0], &number[1], &number[2]);

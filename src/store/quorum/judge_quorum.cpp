@@ -23,8 +23,9 @@ Finding judge_majority(std::size_t reached, std::size_t all) {
   return broken(seen, "no lock can be taken without a majority", "start the others");
 }
 
-// Judges whether a server is a replica: a replica that is promoted may have missed grants, like a
-// restarted server, but its uptime does not show it.
+// Returns a finding that says whether one of the servers is a replica, which is a fault: a replica
+// that becomes a master may lack grants, like a restarted server, but its uptime does not show
+// that.
 Finding judge_roles(const std::vector<ExaminedServer>& servers) {
   for (const ExaminedServer& server : servers) {
     if (server.role != "slave") continue;

@@ -24,7 +24,8 @@ class MemberFiber {
   MemberFiber& operator=(const MemberFiber&) = delete;
   ~MemberFiber();  // interrupts the running job
 
-  // Queues the job after those posted before. An idle fiber begins it at once.
+  // Queues the job behind the jobs that were posted before. An idle fiber begins it at once.
+  // `may_be_cut`: cut() may end the job.
   void post(Job job, bool may_be_cut);
   // Returns the number of jobs that are not done.
   std::size_t backlog() const { return jobs_.size(); }

@@ -49,8 +49,8 @@ class QuorumServers {
   bool have_answered() const;
   // Runs the letters that have arrived since the previous call.
   void catch_up() { wait(BootClock::now(), /*may_be_interrupted=*/false); }
-  // Cuts calls whose server has been silent for so long that it must be frozen. Called before all
-  // servers are asked.
+  // Ends the calls to servers that have been silent for so long that they must be frozen. To be
+  // called before all servers are asked, so that new calls need not wait behind those.
   void cut_frozen();
 
   // Asks one server. Errc::cancelled: interrupted, and the call has ended. `to_the_end`: the call
@@ -58,8 +58,8 @@ class QuorumServers {
   template <class T>
   Result<T> ask_one(std::size_t server, const Call<T>& call, Time limit, bool to_the_end = false);
 
-  // Asks each server. Once `needed` servers have answered without an error, the others get as much
-  // time again, at least k_least_patience.
+  // Asks each server. Once `needed` servers have answered without an error, the other servers get
+  // as much time again, at least k_least_patience.
   template <class T>
   Answers<T> ask_each(const Call<T>& call, std::size_t needed, Time limit);
 
@@ -68,7 +68,7 @@ class QuorumServers {
   static constexpr Duration k_least_patience = std::chrono::milliseconds(250);
   // A server that was asked and has been silent for this long counts as frozen.
   static constexpr Duration k_frozen = std::chrono::milliseconds(100);
-  // The bound of the wait for a call that was cut; it normally ends at once.
+  // The longest wait for the end of a call that was cut. Such a call normally ends at once.
   static constexpr Duration k_cut_takes = std::chrono::seconds(1);
 
   const Interrupt* interrupt_;

@@ -35,7 +35,7 @@ quorum::Answer answer_of(LockStore& store, const Ask& ask) {
   DLOCK_ASSERT(false);
 }
 
-// Returns one server's answer as a vote; `seen` takes the state of the lock from it.
+// Returns one server's answer as a vote; `seen` returns the state of the lock in the answer.
 template <class T>
 Vote vote_of(const std::string& server, const Result<T>& answer, const Holding& (*seen)(const T&)) {
   Vote vote{.server = server, .trouble = {}, .holding = {}};
@@ -55,7 +55,7 @@ const Holding& seen_before(const RevokeReply& reply) {
   return reply.before;
 }
 
-// A server that takes longer than this to begin a watch does not lead.
+// A server that takes longer than this to begin a watch is not used as the leader.
 constexpr Duration k_watch_takes = 1s;
 
 bool may_be_cut(Ask::What what) {
@@ -161,8 +161,8 @@ Result<AcquireReply> QuorumStore::acquire(const Claim& claim, Queueing queueing,
                  "a majority of servers cannot count slots; use one URL, or one lock name for "
                  "each slot"};
   auto reply = try_round(claim, queueing, limit);
-  // Another server leads now. Its line would drop a listening waiter that has no subscription
-  // there.
+  // If another server leads now, the watch moves there: its line would drop a listening waiter that
+  // has no subscription there.
   if (queueing != Queueing::listening || watched_ == members_.leader()) return reply;
   if (!reply || !std::holds_alternative<Refusal>(*reply)) return reply;
   if (auto watching = watch(claim, front_, limit); !watching) return watching.error();
@@ -172,7 +172,8 @@ Result<AcquireReply> QuorumStore::acquire(const Claim& claim, Queueing queueing,
 Result<AcquireReply> QuorumStore::try_round(const Claim& claim, Queueing queueing, Time limit) {
   Claim round = rounds_.round_of(claim);
   round.least_uptime = delay_;
-  // If a server's clock is ahead and it grants a larger token, one more round trip corrects that.
+  // All servers are asked to grant this token. A server whose clock is ahead may grant a larger
+  // token; then one more round trip gives that token to a majority.
   round.proposes = static_cast<FencingToken>(wall_us());
   const bool leader_first = queueing != Queueing::no && !std::exchange(called_, false);
   servers_->catch_up();
@@ -222,8 +223,8 @@ Result<RenewReply> QuorumStore::check(const Holds& holds, Time limit) {
 
 Result<RenewReply> QuorumStore::ask_about(Ask::What what, const Holds& holds, Time limit) {
   servers_->catch_up();
-  // A check asks only servers that have a part of the hold. Others may be granting their part just
-  // now, so nothing is cut.
+  // A check asks only servers that have a part of the hold. The other servers may be granting their
+  // part just now, so no running call is ended.
   if (what == Ask::What::renew) servers_->cut_frozen();
   quorum::QuorumRenewal machine(members_, what, holds, limit);
   return drive(machine);

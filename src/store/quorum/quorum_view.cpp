@@ -15,7 +15,7 @@ namespace {
 
 using Counts = std::map<OwnerId, std::size_t>;
 
-// Returns how many servers know each owner.
+// Returns for each owner how many servers know it as a holder.
 Counts owners_in(const std::vector<Vote>& votes) {
   Counts known;
   for (const Vote& vote : votes) {
@@ -54,8 +54,8 @@ const Vote* most_alike(const std::vector<Vote>& votes,
   return best;
 }
 
-// Adds those owners of one vote that may hold the lock. While servers are silent, votes may name
-// different owners.
+// Adds to `seen` the owners in `word`, one server's answer, that may hold the lock by `holds`.
+// While servers are silent, the answers may name different owners.
 void add_owners(Holding& seen,
                 const Holding& word,
                 const std::function<bool(const Holding::Owner&)>& holds) {
@@ -71,7 +71,7 @@ void add_owners(Holding& seen,
   seen.owner_count = seen.owners.size();
 }
 
-// Adds what a single server's answer is enough to prove: a line, a success, a revocation.
+// Adds to `seen` what the answer `word` of a single server proves: a line, a success, a revocation.
 void add_word(Holding& seen, const Holding& word) {
   seen.now_ms = std::max(seen.now_ms, word.now_ms);
   if (word.waiting > seen.waiting) {
