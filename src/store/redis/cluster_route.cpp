@@ -26,7 +26,8 @@ std::optional<std::uint16_t> short_number(std::string_view text) {
   return number;
 }
 
-// Returns whether the node cannot serve the slot now or is out of date: another node may know more.
+// Returns whether this error reply means that the node cannot serve the key now, or does not know
+// who can. Another node may know.
 bool says_not_here(std::string_view reply) {
   return reply.starts_with("CLUSTERDOWN") || reply.starts_with("MASTERDOWN") ||
          reply.starts_with("LOADING") || reply.starts_with("READONLY");
@@ -41,7 +42,8 @@ std::optional<Moved> read_moved(std::string_view reply) {
   const auto gap = reply.find(' ');
   if (gap == std::string_view::npos) return {};
   const std::string_view where = reply.substr(gap + 1);
-  const auto colon = where.rfind(':');  // an IPv6 address has colons, too
+  // The last colon, because an IPv6 address contains colons, too.
+  const auto colon = where.rfind(':');
   if (colon == std::string_view::npos) return {};
   const auto slot = short_number(reply.substr(0, gap));
   const auto port = short_number(where.substr(colon + 1));
@@ -54,8 +56,9 @@ std::optional<Moved> read_moved(std::string_view reply) {
   return Moved{.slot = *slot, .host = std::move(*announced), .port = *port};
 }
 
-// The answer is a list of ranges of slots. A range is: first slot, last slot, master, replicas …; a
-// server is: host or nil, port, id.
+// CLUSTER SLOTS answers with a list of ranges of slots. A range is a list: first slot, last slot,
+// master, then its replicas. A server in it is a list: host (or nil for the answering server),
+// port, id.
 std::vector<RedisAddress> masters_in(ReplyView slots, const RedisAddress& asked) {
   std::vector<RedisAddress> masters;
   for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -72,8 +75,8 @@ std::vector<RedisAddress> masters_in(ReplyView slots, const RedisAddress& asked)
   return masters;
 }
 
-// The answer has a line for each node: id, address, flags, the id of the node's master or "-", and
-// more.
+// CLUSTER NODES answers with one text line for each node. The line has words: id, address, flags,
+// the id of the node's master or "-", and more that is not used here.
 bool has_replica_here(std::string_view nodes) {
   struct Node {
     std::string_view id, flags, master;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A Redis cluster, from a URL:
+// Reads the address of a Redis cluster from a URL:
 //   redis+cluster://[user[:password]@]host[:port][,host[:port]…]
-// or with rediss+cluster:// for TLS. The hosts are some nodes of the cluster, with port 6379 by
-// default; those nodes name the others. Errors as in redis_url.hpp; also Errc::bad_config for a
-// database other than 0.
+// rediss+cluster:// is the same with TLS. The hosts are some nodes of the cluster, which name the
+// other nodes; their default port is 6379. Errors are those of redis_url.hpp, and Errc::bad_config
+// if the URL names a database other than 0.
 #pragma once
 
 #include "base/result.hpp"
@@ -17,7 +17,7 @@ namespace dlock {
 
 struct ClusterSet {
   std::vector<RedisAddress> seeds;  // at least one
-  std::string text;                 // the whole URL, without user and password
+  std::string text;                 // the whole URL without user and password, for messages
 };
 
 bool is_cluster_url(std::string_view url);

@@ -25,18 +25,21 @@ constexpr std::string_view k_rights = "the rights needed: ACCESS RULES in dlock-
 constexpr std::string_view k_needs_password =
     "needs a password: set DLOCK_PASSWORD or give --password-file";
 
-// The first rule that fits counts; without a rule an error is Errc::refused.
+// The first rule whose beginning fits the error reply decides. If no rule fits, the error is
+// Errc::refused.
 constexpr Rule k_rules[] = {
     {"WRONGPASS", {Errc::denied, false, {}}},
     {"NOAUTH", {Errc::denied, true, {}, k_needs_password}},
     {"NOPERM", {Errc::denied, false, k_rights}},
-    {"DENIED", {Errc::denied, true, {}}},  // protected mode
+    // The server is in "protected mode": it accepts only local clients.
+    {"DENIED", {Errc::denied, true, {}}},
     {"ERR invalid password", {Errc::denied, false, {}}},
     {"ERR Client sent AUTH, but no password is set", {Errc::denied, false, {}}},
     {"ERR AUTH <password> called without any password", {Errc::denied, false, {}}},
-    // Redis 6.2 says this inside a script; unwrapped() has removed "ERR".
+    // Redis 6.2 says this in a script if a right is missing; unwrapped() has removed "ERR" before
+    // it.
     {"The user executing the script", {Errc::denied, false, k_rights}},
-    // Redis 7 and newer do not read long commands before AUTH.
+    // Redis 7 and newer refuse to read a long command before AUTH.
     {"ERR Protocol error: unauthenticated", {Errc::denied, true, {}, k_needs_password}},
     {"ERR max number of clients", {Errc::unavailable, true, {}}},
     {"LOADING", {Errc::unavailable, true, {}}},
@@ -45,18 +48,20 @@ constexpr Rule k_rules[] = {
     {"CLUSTERDOWN", {Errc::unavailable, true, k_not_served}},
     {"TRYAGAIN", {Errc::unavailable, false, k_moving}},
     {"READONLY", {Errc::refused, true, k_replica}},
-    // Replies to WAIT: the master has just become a replica.
+    // WAIT is refused with these texts if the master has just become a replica.
     {"UNBLOCKED", {Errc::unavailable, true, k_replica}},
     {"ERR WAIT cannot be used with replica", {Errc::refused, true, k_replica}},
     {"MOVED", {Errc::refused, true, k_cluster}},
     {"ASK ", {Errc::refused, true, k_moving}},
     {"ERR This instance has cluster support disabled", {Errc::refused, false, k_no_cluster}},
     {"CROSSSLOT", {Errc::bad_usage, false, k_cluster}},
-    {"MULTIMASTER", {Errc::bad_config, false, {}, k_several_masters}},  // from acquire.lua
+    // Acquire.lua returns this error.
+    {"MULTIMASTER", {Errc::bad_config, false, {}, k_several_masters}},
 };
 
-// Returns the text of an error in a script. Redis 6.2 puts a place before it, sometimes twice: "ERR
-// Error running script (call to f_<sha>): @user_script:1: -OOM command …".
+// Returns the text of an error that occurred in a script. Redis 6.2 puts the position in the script
+// before it, sometimes twice: "ERR Error running script (call to f_<sha>): @user_script:1: -OOM
+// command …".
 std::string_view unwrapped(std::string_view text) {
   constexpr std::string_view place = "user_script:";
   const auto at = text.rfind(place);
@@ -74,7 +79,7 @@ bool is_word_byte(char c) {
 
 std::string_view words_of(std::string_view text) {
   text = unwrapped(text);
-  // Redis 7 adds " script: <sha>, on @user_script:337."
+  // Redis 7 puts the position in the script behind the text: " script: <sha>, on @user_script:337."
   const auto place = text.rfind(", on @user_script:");
   return place == std::string_view::npos ? text : text.substr(0, text.rfind(" script: ", place));
 }
@@ -82,7 +87,8 @@ std::string_view words_of(std::string_view text) {
 ErrorReply classify_error(std::string_view text) {
   if (text.find("ACL failure in script") != std::string_view::npos)
     return {Errc::denied, false, k_rights};
-  // Dragonfly says this; ElastiCache Serverless and Kvrocks have the same restriction.
+  // Dragonfly refuses a script with this text if the script uses a key that its caller did not
+  // declare. ElastiCache Serverless and Kvrocks refuse undeclared keys, too.
   if (text.find("undeclared key") != std::string_view::npos)
     return {Errc::refused, false, k_declared_only};
   text = unwrapped(text);
@@ -92,8 +98,8 @@ ErrorReply classify_error(std::string_view text) {
   return {};
 }
 
-// Replaces the secret only where it is a word of its own, as replies repeat it: inside another word
-// a short secret occurs by chance.
+// Replaces the secret only where it is a word of its own, because a reply repeats it that way.
+// Within another word a short secret occurs only by chance.
 std::string without_word(std::string_view text, std::string_view secret) {
   std::string clean(text);
   std::size_t from = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What an error reply of Redis means to dlock. Its first word says that ("READONLY …"); if a
-// command failed inside a script, each Redis version wraps the text differently.
+// Finds out what an error reply of Redis means to dlock. The reply's first word says that, as in
+// "READONLY …". If a command failed inside a script, each version of Redis wraps the reply in other
+// text.
 #pragma once
 
 #include "base/result.hpp"
@@ -11,18 +12,19 @@
 namespace dlock {
 
 struct ErrorReply {
-  // denied, unavailable or refused; bad_usage: the names are in different slots of a cluster;
-  // bad_config: this server cannot exclude other clients.
+  // Denied, unavailable or refused. Also bad_usage: the names are in different slots of a cluster;
+  // and bad_config: this server cannot exclude other clients.
   Errc code = Errc::refused;
-  bool drop = false;              // the next try must find out anew which server has this name
-  std::string_view hint = {};     // advice after the server's text
-  std::string_view instead = {};  // replaces the server's text after its name
+  // The connection must be dropped: the next try asks the Route anew which server has the key.
+  bool drop = false;
+  std::string_view hint = {};     // advice for the user, after the server's text
+  std::string_view instead = {};  // replaces the server's text in the message
 };
 
 ErrorReply classify_error(std::string_view text);
 
-// Returns the server's text for display: without the place in the script and the version's
-// wrapping.
+// Returns the server's text for display, without the position in the script and without what a
+// version of Redis wraps around errors in scripts.
 std::string_view words_of(std::string_view text);
 
 // Returns the text with "***" wherever the server repeats the secret.

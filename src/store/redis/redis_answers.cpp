@@ -22,7 +22,7 @@ std::string_view info_field(std::string_view info, std::string_view name) {
   return rest.substr(0, rest.find_first_of("\r\n"));
 }
 
-// Returns the time, bounded: a key may last longer than a Duration can express.
+// Returns this many milliseconds, at most as many as a Duration can express: a key may last longer.
 Duration ms(long long number) {
   return bounded(std::chrono::milliseconds(number));
 }
@@ -31,7 +31,7 @@ std::uint64_t count(long long number) {
   return static_cast<std::uint64_t>(std::max(number, 0LL));
 }
 
-// Returns 0 if the text is no number.
+// Returns the number at the beginning of the text, or 0 if there is no number.
 std::int64_t number_in(std::string_view text) {
   std::int64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
@@ -69,8 +69,8 @@ Result<AcquireReply> read_busy(ReplyView reply, const std::string& where) {
   return AcquireReply(std::move(refusal));
 }
 
-// Returns whether `owner` is one that the claim may be granted to: its own, or that of an ancestor
-// whose hold it joins.
+// Returns whether the claim may be granted to `owner`: to the claim's own owner, or to the owner of
+// an ancestor whose hold it joins.
 bool may_own(const OwnerId& owner, const Claim& claim) {
   const auto& above = claim.ancestors;
   return owner == claim.owner || std::any_of(above.begin(), above.end(), [&](const auto& hold) {
@@ -104,7 +104,8 @@ Duration uptime_in(std::string_view info) {
   const std::string_view text = info_field(info, "uptime_in_seconds:");
   long long seconds = 0;
   std::from_chars(text.data(), text.data() + text.size(), seconds);
-  // Start and uptime are both cut to whole seconds, so the server may have run a second less.
+  // The server computes the uptime from two times in whole seconds, so it may have run a second
+  // less.
   return bounded(std::chrono::seconds(std::max(seconds, 1LL) - 1));
 }
 
@@ -112,7 +113,7 @@ Error unexpected_answer(const std::string& where) {
   return {Errc::protocol, where + " sent an unexpected reply to a script"};
 }
 
-// Reads the reply that parts/holding.lua describes.
+// Reads the state of a lock from a reply, as parts/holding.lua describes it.
 Result<Holding> read_holding(ReplyView reply, const std::string& where) {
   if (reply.size() != 10) return unexpected_answer(where);
   Holding holding;
@@ -127,8 +128,8 @@ Result<Holding> read_holding(ReplyView reply, const std::string& where) {
   holding.owner_count = count(reply[3].integer());
   read_owners(holding, reply[4]);
   for (std::size_t i = 0; i + 1 < reply[5].size(); i += 2) {
-    // Records may outlive a lock that was deleted or overwritten, so only records of present owners
-    // count.
+    // A record may outlive its lock if another program deleted or overwrote the lock. So a record
+    // counts only if its owner still holds the lock.
     const std::string id(reply[5][i].string());
     const auto is_owner = [&](const Holding::Owner& one) { return is_hold_of(id, one.id); };
     if (std::none_of(holding.owners.begin(), holding.owners.end(), is_owner)) continue;
@@ -142,7 +143,7 @@ Result<Holding> read_holding(ReplyView reply, const std::string& where) {
   }
   holding.revoked_by = reply[6].string();
   holding.waiting = count(reply[7].integer());
-  // An unknown mode counts as excluding all others.
+  // If this dlock does not know the mode, it takes the lock for one that excludes all others.
   holding.mode = parse_stored_mode(reply[8].string()).value_or(Mode::plain);
   holding.slots = static_cast<std::uint32_t>(count(reply[9].integer()));
   return holding;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads the scripts' answers as types of lock_store.hpp. Any other answer is Errc::protocol; the
-// error names the server (`where`).
+// Reads the answers of the scripts and returns them as types of lock_store.hpp. An answer in
+// another form is Errc::protocol. `where` is the server's name for that error's text.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -14,12 +14,13 @@ namespace dlock {
 
 Error unexpected_answer(const std::string& where);
 
-// Returns how long the server has been running at least, from INFO server. Zero: unknown.
+// Returns how long the server has been running at least. `info` is its answer to INFO server. Zero:
+// unknown.
 Duration uptime_in(std::string_view info);
-// Returns the id of the server's process; empty: unknown.
+// Returns the id of the server's process (run_id) from the same answer. Empty: unknown.
 std::string run_id_in(std::string_view info);
 
-// Reads a holding, as parts/holding.lua returns it.
+// Reads the state of a lock, as parts/holding.lua returns it.
 Result<Holding> read_holding(ReplyView reply, const std::string& where);
 
 // Read the answers of inspect.lua and forget.lua.

@@ -58,7 +58,7 @@ Result<Answer> RedisClient::checked(Result<Answer> answer) {
 Result<Answer> RedisClient::run(
     const Script& script, const Words& keys, const Words& args, Time limit, int replicas) {
   if (!route_->is_cluster()) return run_text(script.server, keys, args, limit, replicas);
-  // The cluster variant takes a key that never exists; see parts/cluster.lua.
+  // In a cluster each script takes one more key, which never exists; parts/cluster.lua says why.
   const std::string never =
       std::string(redis_name::k_never) + "{" + std::string(hashed_part(keys.front())) + "}";
   Words more = keys;
@@ -69,9 +69,10 @@ Result<Answer> RedisClient::run(
 Result<Answer> RedisClient::run_text(
     const ScriptText& script, const Words& keys, const Words& args, Time limit, int replicas) {
   const std::string count = std::to_string(keys.size());
-  // If AUTH or SELECT was refused, the commands in the same write were carried out all the same, as
-  // another user or in database 0, and their answers were not read. A script that undoes them must
-  // work there too, even if the server does not know it: so it is sent by its text.
+  // If AUTH or SELECT was refused, the server has carried out the commands in the same write all
+  // the same, as another user or in database 0. The script that undoes them goes the same way: the
+  // server runs it after a refused AUTH or SELECT, and nothing reads its answer. So a reply of
+  // NOSCRIPT would not be seen, and the script is sent by its text.
   const std::string_view key = keys.empty() ? std::string_view() : keys.front();
   const auto with_text = [&] {
     return checked(ask(eval_words(script.text, count, keys, args), key, limit, replicas));
@@ -123,7 +124,7 @@ Result<Answer> RedisClient::ask_here(const Words& words,
   Answer answer{std::move(*reply), sent_at};
   if (replicas == 0) return answer;
   const auto copies = read_copies(started, limit);
-  // If the script failed as well, its error says more.
+  // If the script has failed as well, its error says more than the error of WAIT.
   if (!copies && !answer.reply.is_error()) return copies.error();
   answer.copies = copies ? *copies : 0;
   return answer;
@@ -142,8 +143,8 @@ Result<int> RedisClient::replicas(Time limit) {
   return has_replica_here(nodes->string()) ? 1 : 0;
 }
 
-// Sends the bytes on the connection of the newest answer. Errc::unavailable: that connection is
-// gone, and nothing was sent.
+// Sends the bytes on the connection on which the newest answer came. Returns Errc::unavailable, and
+// sends nothing, if that connection is gone.
 Result<void> RedisClient::send_more(const std::string& bytes, Time started, Time limit) {
   if (!idle()) {
     disconnect();
@@ -153,7 +154,8 @@ Result<void> RedisClient::send_more(const std::string& bytes, Time started, Time
   return sent ? sent : unsent(sent.error(), started, limit);
 }
 
-// Asks one more question on the connection of the newest answer; an error reply becomes an Error.
+// Asks one more question on the connection on which the newest answer came. An error reply becomes
+// an Error.
 Result<Reply> RedisClient::ask_more(const Words& words, Time limit) {
   const Time started = BootClock::now();
   std::string bytes;
@@ -172,7 +174,8 @@ Result<int> RedisClient::count_copies(int replicas, Time limit) {
   return read_copies(started, limit);
 }
 
-// Reads the answer to WAIT. If it is late, returns 0; the connection has then been dropped.
+// Reads the answer to WAIT, the number of replicas. If the answer is late, returns 0; the
+// connection has been dropped by then.
 Result<int> RedisClient::read_copies(Time started, Time limit) {
   const auto reply = read_reply(started, limit);
   if (!reply && reply.error().code == Errc::timed_out) return 0;
@@ -184,7 +187,8 @@ Result<int> RedisClient::read_copies(Time started, Time limit) {
 }
 
 Result<void> RedisClient::reach(std::string_view key, Time limit) {
-  // A closed connection is replaced, and so is one that has sent something unasked.
+  // A connection that the server has closed is replaced, and so is a connection on which bytes have
+  // come that answer no question.
   if (transport_ && !idle()) disconnect();
   return transport_ ? Result<void>() : connect(key, limit);
 }
@@ -195,10 +199,12 @@ Result<void> RedisClient::connect(std::string_view key, Time limit) {
   for (std::size_t left = others;; --left) {
     auto address = route_->address_of(key, limit);
     if (!address) return address.error();
-    // listener_ is the number of a connection to the former server.
+    // listener_ is the number of a connection to the former server. It means nothing at another
+    // server.
     if (address->text != address_.text) listener_ = 0;
     address_ = std::move(*address);
-    // A cluster may have dozens of nodes: equal shares would leave too little for each.
+    // Each node but the last gets half of the time that is left. A cluster may have dozens of
+    // nodes, and equal shares would be too short for any of them.
     auto connected =
         Transport::connect(address_.endpoint, share_of(limit, left == 0 ? 1 : 2), interrupt_);
     if (connected) {
@@ -238,7 +244,8 @@ std::string RedisClient::greetings() const {
   return bytes;
 }
 
-// Reads the answers to the greetings. If a greeting was refused, drops the connection.
+// Reads the answers to the commands of greetings(). If one of them was refused, drops the
+// connection.
 Result<void> RedisClient::read_greetings(Time started, Time limit) {
   if (wants_auth()) {
     const auto reply = read_reply(started, limit);
@@ -272,13 +279,14 @@ Result<void> RedisClient::read_greetings(Time started, Time limit) {
   if (listener_ != 0) {
     const auto reply = read_reply(started, limit);
     if (!reply) return reply.error();
-    // The connection that should get the messages is gone; the RedisStore will subscribe again.
+    // The server knows no connection with this number: the subscriber's connection is gone.
+    // RedisStore will subscribe again and turn the tracking on.
     if (reply->is_error()) listener_ = 0;
   }
   return {};
 }
 
-// Reads the answer to a greeting. If it is an error, drops the connection.
+// Reads the answer to one command of greetings(). If the answer is an error, drops the connection.
 Result<Reply> RedisClient::read_good(Time started, Time limit) {
   auto reply = read_reply(started, limit);
   if (!reply || !reply->is_error()) return reply;
@@ -319,7 +327,8 @@ Result<Reply> RedisClient::read_reply(Time started, Time limit) {
   }
 }
 
-// Drops the connection and returns the error for a request that may have been sent.
+// Drops the connection and returns the error for a request that may have been sent but was not
+// answered.
 Error RedisClient::unanswered(const Error& reason, Time started, Time limit) {
   const bool silent = reader_.empty();
   disconnect();
@@ -331,19 +340,21 @@ Error RedisClient::unanswered(const Error& reason, Time started, Time limit) {
   return lost_connection(where(), error, started, limit);
 }
 
-// Returns what seems to listen at the server's address, for an error text: a server that speaks
-// another protocol, or expects TLS, drops the connection at its first bytes.
+// Returns which kind of server seems to listen at the address, for an error text; empty: nothing is
+// known. A server that speaks another protocol, or that expects TLS, closes the connection after
+// our first bytes.
 std::string RedisClient::what_listens(const Error& error, Time limit) {
   if (has_answered_ || error.code != Errc::unavailable) return {};
   return hang_ups_.one_more(address_.endpoint, "redis", limit, interrupt_);
 }
 
-// Returns the error for a request that could not be sent. A server that is full says so and closes
-// the connection without reading: its text may still be readable.
+// Returns the error for a request that could not be sent. A server with too many clients sends an
+// error text and closes the connection without reading, so this function first tries to read such a
+// text.
 Error RedisClient::unsent(const Error& error, Time started, Time limit) {
   if (error.code == Errc::unavailable) {
     const auto reply = read_reply(started, started);
-    // This error means that the server has sent a TLS alert.
+    // Errc::denied here means that the server has sent a TLS alert, which refuses us.
     if (!reply && reply.error().code == Errc::denied) return reply.error();
     if (reply && reply->is_error()) {
       Error said = refusal(reply->string());
@@ -356,13 +367,16 @@ Error RedisClient::unsent(const Error& error, Time started, Time limit) {
 
 Error RedisClient::refusal(std::string_view text) {
   const ErrorReply meaning = classify_error(text);
-  // MOVED comes here after k_most_moves redirections: the owner that it names may be out of reach.
+  // A reply of MOVED comes here after k_most_moves redirections: again and again, another node was
+  // asked because the owner could not be reached, and named the owner again. So the text says which
+  // servers could not be reached.
   const bool leads_back = route_->is_cluster() && text.starts_with("MOVED");
   std::string said = meaning.instead.empty()
                          ? server_says(where(), words_of(text), leads_back ? "" : meaning.hint)
                          : where() + " " + std::string(meaning.instead);
   if (leads_back && !passed_over_.empty()) said.insert(0, "cannot reach " + passed_over_);
-  // The cluster is changing: the next try asks another node.
+  // The cluster is changing. Errc::unavailable makes the caller try again, and the route then names
+  // another node.
   const bool elsewhere = meaning.code == Errc::refused && meaning.drop && route_->is_cluster();
   Error error{elsewhere ? Errc::unavailable : meaning.code, std::move(said)};
   route_->failed(address_, error, text);
@@ -371,7 +385,7 @@ Error RedisClient::refusal(std::string_view text) {
 }
 
 // Returns the error for a refused AUTH. A server that does not know AUTH repeats the password in
-// its reply, so the text is cut.
+// its reply, so the reply's text is cut before it.
 Error RedisClient::refused_auth(std::string_view text) {
   const auto echo = text.find(", with args");
   Error error = refusal(without_word(text.substr(0, echo), address_.password.reveal()));

@@ -15,7 +15,7 @@ namespace dlock {
 
 namespace {
 
-constexpr std::size_t k_most_names = 100000;  // limit of one list
+constexpr std::size_t k_most_names = 100000;  // how many names one list() returns at most
 
 std::string glob_escaped(std::string_view text) {
   std::string out;
@@ -67,11 +67,12 @@ Result<std::vector<std::string>> RedisStore::list(std::string_view glob, Time li
     }
   }
   std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());  // SCAN may repeat a name
+  // SCAN may return a name twice.
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
-// Adds the names of the locks that one server has.
+// Adds to `names` the names of the locks on one server.
 Result<void> RedisStore::list_of(RedisClient& client,
                                  const std::string& pattern,
                                  std::vector<std::string>& names,
