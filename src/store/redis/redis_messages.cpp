@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// RedisClient as a subscriber, and the key tracking whose messages it gets.
+// RedisClient as a subscriber: it subscribes to channels, receives messages, and turns on key
+// tracking.
 #include "store/redis/command_bytes.hpp"
 #include "store/redis/redis_client.hpp"
 
@@ -11,7 +12,8 @@ namespace dlock {
 namespace {
 
 constexpr std::size_t k_message_bytes = std::size_t{16} << 10;
-// A bound for one wait, because a flood of messages must not keep a waiter from its work.
+// How often one wait reads from the connection, at most. Without this bound a flood of messages
+// would keep a waiter from its work.
 constexpr int k_most_drains = 64;
 
 constexpr std::string_view k_unsharded = "SUBSCRIBE";
@@ -21,8 +23,8 @@ bool is_message(const Reply& reply) {
   return reply.size() >= 3 && (reply[0].string() == "message" || reply[0].string() == "smessage");
 }
 
-// Returns whether the server has ended the subscription, because the slot of its channels has
-// moved.
+// Returns whether the reply says that the server has ended the subscription. A server of a cluster
+// does so when the slot of the channels has moved to another server.
 bool is_end(const Reply& reply) {
   return reply.size() >= 1 && reply[0].string() == "sunsubscribe";
 }
@@ -43,9 +45,10 @@ Result<long long> RedisClient::subscribe(std::string_view key,
   return Error{Errc::unavailable, where() + " says that the lock has moved again and again"};
 }
 
-// Subscribes at the connected server; nullopt: the slot has moved. On a single server one command
-// subscribes to all channels. In a cluster the channels of the locks are sharded; they come last,
-// because messages may follow at once.
+// Subscribes at the connected server; nullopt: the slot of the channels has moved to another
+// server. On a single server one command subscribes to all channels. In a cluster the channels of
+// the locks need another command than k_changes; their command comes last, because messages may
+// follow its confirmation at once.
 Result<std::optional<long long>> RedisClient::subscribe_here(std::string_view key,
                                                              const Words& channels,
                                                              bool tracks,
@@ -70,8 +73,9 @@ Result<std::optional<long long>> RedisClient::subscribe_here(std::string_view ke
   return std::optional(number);
 }
 
-// Subscribes to the channels, with SUBSCRIBE or SSUBSCRIBE (`verb`), and waits until all are
-// confirmed. Returns false if the slot has moved; then the route knows its new owner.
+// Subscribes to the channels with the command `verb`, SUBSCRIBE or SSUBSCRIBE, and waits until the
+// server has confirmed each channel. Returns false if the slot of the channels has moved to another
+// server; then the route knows that server.
 Result<bool> RedisClient::subscribe_to(std::string_view verb, const Words& channels, Time limit) {
   Words words{verb};
   words.insert(words.end(), channels.begin(), channels.end());
@@ -80,8 +84,8 @@ Result<bool> RedisClient::subscribe_to(std::string_view verb, const Words& chann
   if (!answer) return answer.error();
   Reply reply = std::move(answer->reply);
   if (reply.is_error()) {
-    // Redis 6.2 has no sharded channels: there SUBSCRIBE is right, and each message goes to all
-    // nodes.
+    // Redis 6.2 does not know SSUBSCRIBE. There SUBSCRIBE is the right command, because each
+    // message goes to all nodes of the cluster.
     if (verb == k_sharded && reply.string().starts_with("ERR unknown command")) {
       return subscribe_to(k_unsharded, channels, limit);
     }
@@ -112,10 +116,10 @@ Result<std::vector<Reply>> RedisClient::await_messages(Time until, const Others&
   if (auto taken = take_messages(messages, started, until); !taken) return taken.error();
   for (int drains = 0; drains < k_most_drains; ++drains) {
     std::array<char, k_message_bytes> buffer;
-    // After the first message, takes only those that have already arrived.
+    // After the first message, takes only messages that have already arrived.
     const Time most = messages.empty() ? until : started;
     const auto n = transport_->receive(buffer.data(), buffer.size(), most, others);
-    // If the connection ended after a message, the next call reports the end.
+    // If the connection ended after a message, the next call of await_messages() returns the error.
     if (!n && (!messages.empty() || n.error().code == Errc::timed_out)) break;
     if (!n && n.error().code == Errc::cancelled) return n.error();
     if (!n) return unanswered(n.error(), started, until);
@@ -128,7 +132,7 @@ Result<std::vector<Reply>> RedisClient::await_messages(Time until, const Others&
   return messages;
 }
 
-// Takes all complete messages from the reader.
+// Moves all complete messages from the reader to `messages`.
 Result<void> RedisClient::take_messages(std::vector<Reply>& messages, Time started, Time limit) {
   for (;;) {
     auto reply = reader_.next();
@@ -152,7 +156,7 @@ Result<void> RedisClient::track(std::string_view key, long long listener, Time l
   const std::string number = std::to_string(listener);
   auto answer = checked(ask(tracking_words(number), key, limit));
   if (!answer && answer.error().text.find("redirect to does not exist") != std::string::npos) {
-    // The connection that should get the messages has just been closed.
+    // The subscriber's connection, which should get the messages, has just been closed.
     return Error{Errc::unavailable, answer.error().text};
   }
   if (!answer) return answer.error();

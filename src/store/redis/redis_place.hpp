@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The place of locks in Redis that any of its URLs names: one server, a set of servers that
-// sentinels watch, or a cluster.
+// Reads any URL of Redis. It names one server, a set of servers that sentinels watch, or a cluster.
 #pragma once
 
 #include "base/result.hpp"
@@ -15,8 +14,8 @@ namespace dlock {
 
 using RedisPlace = std::variant<RedisAddress, SentinelSet, ClusterSet>;
 
-// Parses the URL, and adds the passwords and TLS settings that are not in it. Errc::bad_config:
-// there are TLS settings, but the URL's scheme has no TLS.
+// Parses the URL, and adds to the result the passwords and TLS settings that are not in the URL.
+// Errc::bad_config: there are TLS settings, but the scheme of the URL has no TLS.
 Result<RedisPlace> redis_place_of(const StoreOptions& options);
 
 }  // namespace dlock

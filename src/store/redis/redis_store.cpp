@@ -23,7 +23,8 @@ namespace dlock {
 
 namespace {
 
-// Returns the claim's entry in the line while it waits (line.lua); empty: it does not wait.
+// Returns the JSON that stands for the claim in a line while it waits (line.lua); empty: the claim
+// does not wait.
 std::string waiter_of(const Claim& claim, Queueing queueing) {
   if (queueing == Queueing::no) return "";
   std::string text = R"({"id":")" + waiter_id(claim) + R"(",)";
@@ -117,8 +118,8 @@ Result<Answer> RedisStore::explained(Result<Answer> answer, const std::vector<Ke
   return Error{Errc::refused, answer.error().text};
 }
 
-// Waits until enough replicas have a grant or renewal: if only this server has it, it is lost with
-// the server. May take as long as a renewal.
+// Waits until enough replicas have the grant or renewal of `answer`. If only this server had it and
+// then failed, another holder could get the lock. The wait ends at the limit of a renewal (ttl/10).
 Result<void> RedisStore::confirm(const Answer& answer, Duration ttl, Time limit) {
   const Time until = std::min(limit, answer.sent_at + ttl / 10);
   if (!wanted_replicas_) {
@@ -188,8 +189,9 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Queueing queueing, 
   return reply;
 }
 
-// Returns an error if the server has started so recently that it may have forgotten holds. A claim
-// that joins a hold is exempt: the server has remembered that hold.
+// Returns an error if the server started less than claim.least_uptime ago: it may have forgotten
+// holds. Returns no error for a claim that joined an existing hold, which the server has
+// remembered.
 std::optional<Error> RedisStore::may_have_forgotten(const Claim& claim, const Grant* grant) const {
   const Duration up = client_.uptime();
   if (up >= claim.least_uptime) return std::nullopt;
@@ -203,7 +205,8 @@ std::optional<Error> RedisStore::may_have_forgotten(const Claim& claim, const Gr
           format_duration(std::chrono::ceil<std::chrono::seconds>(claim.least_uptime - up))};
 }
 
-// Warns, once and at -v, that a hold may be too short to outlive a failover here.
+// Writes a log line, once and only with -v, if a hold of this ttl may be too short to outlive a
+// failover of this set of servers.
 void RedisStore::warn_of_failover(Duration ttl) {
   const auto down_after = route_->down_after();
   if (!down_after || !logs(LogLevel::info) || std::exchange(warned_, true)) return;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// RedisStore: locks in one Redis (or Valkey) server, in the layout of Redisson's RLock and
-// RReadWriteLock, with records of dlock beside them (dlock-protocol(7)). Each change is one Lua
-// script in scripts/.
+// RedisStore: keeps locks in one Redis or Valkey server, or in a set or cluster of servers. Locks
+// have the layout of Redisson's RLock and RReadWriteLock, with records of dlock beside them
+// (dlock-protocol(7)). Each change of a lock is one Lua script in scripts/.
 //
 // It keeps the promises of LockStore if the server keeps what it has acknowledged. It does not
-// protect against a server that forgets (a restart without its data, eviction), and against a
-// failover only with enough `replicas`.
+// protect against a server that forgets, by a restart without its data or by eviction. It protects
+// against a failover only if enough `replicas` are asked for.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -22,7 +22,7 @@ class RedisStore final : public LockStore {
  public:
   static std::unique_ptr<RedisStore> open(const RedisPlace& place, const StoreOptions& options);
 
-  // Returns a client for questions about the server; it is not connected yet.
+  // Returns a new client for questions about the server, which is not connected yet.
   RedisClient another_client() const { return client_.another(); }
 
   StoreTraits traits() const override { return {.replicas = true}; }
@@ -45,14 +45,14 @@ class RedisStore final : public LockStore {
   Result<std::optional<LastSuccess>> forget(const LockName& name, Time limit) override;
 
  private:
-  // What the subscriber watches for.
+  // What the subscriber is to report changes of.
   struct Watched {
-    std::string claim;       // id of the waiting claim in line; empty for a holder
-    std::vector<Keys> keys;  // keys of each name
+    std::string claim;       // the waiting claim's id in the line (waiter_id()); empty for a holder
+    std::vector<Keys> keys;  // the keys of each watched name
     bool holder() const { return claim.empty(); }
   };
 
-  // `address`: with several servers, the common address of the set.
+  // `address` is that of the server; with several servers, the address that errors name for all.
   RedisStore(std::shared_ptr<Route> route, const RedisAddress& address, const StoreOptions& options)
       : prefix_(options.prefix),
         place_(address.text),
@@ -63,46 +63,47 @@ class RedisStore final : public LockStore {
 
   Result<std::vector<Keys>> keys_of(const std::vector<LockName>& names) const;
   Result<std::vector<Keys>> keys_of(const Holds& holds) const;
-  // Runs a script for the names `all`.
+  // Runs a script for the locks whose keys are `all`. `keys` and `args` are the script's.
   Result<Answer> run(const Script& script,
                      const std::vector<Keys>& all,
                      const Words& keys,
                      const Words& args,
                      Time limit);
-  // As run(). If a number of replicas must have the writes, also counts how many have them
-  // (Answer::copies), for confirm().
+  // Runs a script as run() does. If a number of replicas must have its writes, also counts the
+  // replicas that have them (Answer::copies); confirm() needs that.
   Result<Answer> run_for_replicas(const Script& script,
                                   const std::vector<Keys>& all,
                                   const Words& keys,
                                   const Words& args,
                                   Time limit);
   Result<Answer> explained(Result<Answer> answer, const std::vector<Keys>& all) const;
-  // Waits for replicas to have the writes. Errc::unconfirmed: too few have them.
+  // Waits until enough replicas have the writes. Errc::unconfirmed: too few replicas have them.
   Result<void> confirm(const Answer& answer, Duration ttl, Time limit);
-  // Returns why the keys cannot share a slot of a cluster.
+  // Returns the error for names whose keys are not in one slot of a cluster; nullopt: they are.
   std::optional<Error> slot_trouble(const std::vector<Keys>& all) const;
   Result<void> list_of(RedisClient& client,
                        const std::string& pattern,
                        std::vector<std::string>& names,
                        Time limit) const;
-  // Runs renew.lua: renews the leases or, with `ttl` zero, only checks them.
+  // Runs renew.lua: with `ttl` zero it only checks the leases, otherwise it renews them.
   Result<RenewReply> ask_about(const Holds& holds, Duration ttl, Duration whole, Time limit);
   std::optional<Error> may_have_forgotten(const Claim& claim, const Grant* grant) const;
   void warn_of_failover(Duration ttl);
   bool matters(std::string_view key) const;
   Result<void> listen(const Words& channels, Time limit);
-  Result<void> listen_and_see(const Words& channels, Time limit);  // listen(), with key tracking
+  // As listen(), and turns on key tracking.
+  Result<void> listen_and_see(const Words& channels, Time limit);
   HandOff meaning_of(const Reply& message) const;
 
   std::string prefix_;
   std::string place_;
   std::shared_ptr<Route> route_;
-  std::optional<int> wanted_replicas_;  // nullopt: RedisClient::replicas() decides
+  std::optional<int> wanted_replicas_;  // by --replicas; nullopt: RedisClient::replicas() decides
   int replicas_ = 0;                    // how many replicas must have a grant or a renewal
   RedisClient client_;
   RedisClient subscriber_;  // connected and subscribed only while something is watched
   Watched watched_;
-  bool sees_changes_ = false;  // key tracking is on
+  bool sees_changes_ = false;  // whether key tracking is on
   bool warned_ = false;        // warn_of_failover() has already warned
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The address of a Redis server, from a URL:
+// Reads the address of a Redis server from a URL:
 //   redis://[user[:password]@]host[:port][/db]     host may be an IPv6 address in [ ]
 //   rediss://…                                     the same, with TLS
 //   redis+unix://[user[:password]@]/path[?db=N]
@@ -24,23 +24,24 @@ struct RedisAddress {
   std::string user;
   Secret password;
   int db = 0;
-  // The server is asked for its role before the first question: it must be a master.
+  // The server is asked for its role before the first question, and is used only if it is a master.
   bool must_be_master = false;
-  bool counts_replicas = false;  // the server's role must also say how many replicas it has
-  bool asks_uptime = false;      // the server is also asked how long it has been running
-  // The URL in its canonical form, without user and password, for messages and comparisons.
+  // The server is asked for its role, which says how many replicas it has.
+  bool counts_replicas = false;
+  bool asks_uptime = false;  // the server is asked how long it has been running
+  // The URL in one canonical form, without user and password, for messages and comparisons.
   std::string text;
 };
 
 // Parses the URL. Errc::bad_usage: the URL is wrong; the text says why.
 Result<RedisAddress> parse_redis_url(std::string_view url);
 
-// Returns what all servers of a set share: the URL's user and password, this database (its digits),
-// and TLS if the scheme has it. Host and text are left empty.
+// Returns the settings that all servers of a set share: the user and password of the URL, the
+// database (`db`, in digits), and TLS if the URL's scheme has it. Leaves host and text empty.
 Result<RedisAddress> redis_login(const StoreUrl& parts, std::string_view db);
 
-// Returns the server at this host, which may be an IPv6 address; all but host, port and text are
-// those of `like`. The host may be any text, because other servers name it.
+// Returns the address of the server at this host and port, with all other settings of `like`. The
+// host may be any text, because another server has named it.
 RedisAddress server_at(const RedisAddress& like, std::string_view host, std::uint16_t port);
 std::vector<RedisAddress> servers_at(const RedisAddress& like, const std::vector<HostPort>& hosts);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The subscriber of a RedisStore: it hears of turns in the line, releases by Redisson, and changed
-// keys (key tracking).
+// The subscriber of a RedisStore. It receives messages that say that a waiter's turn has come, that
+// Redisson has released a lock, or that a key has changed (key tracking).
 #include "store/redis/redis_keys.hpp"
 #include "store/redis/redis_store.hpp"
 
@@ -10,16 +10,17 @@ namespace dlock {
 
 namespace {
 
-// Returns the error for two clients at different servers: only the server that has a lock sends
-// messages about it.
+// Returns the error if the store's client and its subscriber are connected to different servers.
+// The subscriber would then hear nothing, because only the server that has a lock sends messages
+// about it.
 Error apart() {
   return {Errc::unavailable, "the lock has moved to another server"};
 }
 
 }  // namespace
 
-// Subscribes with a new connection before the old one is closed, because a waiter without a
-// subscription counts as dead.
+// Subscribes with a new connection, and only then closes the old one: a waiter that is not
+// subscribed counts as dead.
 Result<void> RedisStore::listen(const Words& channels, Time limit) {
   RedisClient fresh = subscriber_.another();
   const auto subscribed = fresh.subscribe(watched_.keys.front().lock, channels, false, limit);
@@ -65,8 +66,8 @@ Result<Watching> RedisStore::watch(const Claim& claim, bool front, Time limit) {
   }
   auto heard = listen(channels, limit);
   const bool denied = !heard && heard.error().code == Errc::denied;
-  // Without the right to hear of releases by other programs, subscribes to turns alone, which
-  // matter more.
+  // If this user may not subscribe to the channels of releases by other programs, subscribes only
+  // to the channels of turns, which matter more.
   if (denied && front) heard = listen(Words(turns.begin(), turns.end()), limit);
   if (!heard) return heard.error();
   return watching;
@@ -92,13 +93,14 @@ bool RedisStore::matters(std::string_view key) const {
   });
 }
 
-// Returns what a message means for us; HandOff::timed_out if it means nothing, so that the caller
-// goes on waiting.
+// Returns what a message means for the watching claim or holds. Returns HandOff::timed_out for a
+// message without meaning, so that the caller waits on.
 HandOff RedisStore::meaning_of(const Reply& message) const {
   const std::string_view channel = message[1].string();
   if (channel == RedisClient::k_changes) {
     const ReplyView changed = message[2];
-    if (changed.is_nil()) return HandOff::changed;  // FLUSHALL changed all keys
+    // No key is named: FLUSHALL has changed all keys.
+    if (changed.is_nil()) return HandOff::changed;
     for (std::size_t i = 0; i < changed.size(); ++i) {
       if (matters(changed[i].string())) return HandOff::changed;
     }
@@ -109,7 +111,7 @@ HandOff RedisStore::meaning_of(const Reply& message) const {
     if (channel == one.turn + watched_.claim) {
       const std::string_view word = message[2].string();
       if (word == "turn") return HandOff::turn;
-      // "wait" only tests who is subscribed.
+      // the word "wait" is sent only to count who is subscribed
       return word == "next" ? HandOff::next : HandOff::timed_out;
     }
     if (channel == one.channel || channel == one.pair_channel) return HandOff::changed;
@@ -119,7 +121,7 @@ HandOff RedisStore::meaning_of(const Reply& message) const {
 
 Result<HandOff> RedisStore::await_hand_off(Time until) {
   for (;;) {
-    // The keys that client_ has read are tracked only as long as its connection lasts.
+    // The server tracks the keys that client_ has read only while client_ is connected.
     if (sees_changes_ && !client_.idle()) {
       sees_changes_ = false;
       return Error{Errc::unavailable, "lost the connection to " + where()};
@@ -136,7 +138,7 @@ Result<HandOff> RedisStore::await_hand_off(Time until) {
       subscriber_.disconnect();
       return HandOff::changed;
     }
-    HandOff best = HandOff::timed_out;  // the most important meaning of the messages so far
+    HandOff best = HandOff::timed_out;  // the most urgent meaning of the messages so far
     for (const Reply& message : *messages)
       best = std::min(best, meaning_of(message));
     if (best != HandOff::timed_out) return best;

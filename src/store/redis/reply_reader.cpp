@@ -17,9 +17,10 @@ std::size_t depth_of(const redisReadTask* task) {
 redisReader* new_reader() {
   redisReader* reader = redisReaderCreate();
   DLOCK_ASSERT(reader != nullptr);
-  // These are hiredis' own functions, except the one that makes arrays: that one reserves room for
-  // as many elements as the server announces, also in nested arrays, and freeing nested arrays
-  // recurses on our stack.
+  // Uses hiredis' own functions, except the one that makes arrays. For an array, hiredis reserves
+  // room for as many elements as the server announces, and it frees nested arrays by recursion; a
+  // hostile server could exhaust memory or stack with either. So `capped` refuses an array that is
+  // too long or too deep.
   static const redisReplyObjectFunctions k_hiredis = *reader->fn;
   static redisReplyObjectFunctions capped = [] {
     redisReplyObjectFunctions functions = k_hiredis;

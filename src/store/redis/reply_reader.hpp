@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Redis' replies as values: Reply owns a reply, ReplyView looks into one, ReplyReader makes them
-// from bytes. hiredis parses. We add limits, so that a hostile or broken server cannot exhaust
-// memory or stack: a reply has at most 4 MiB, an array at most 100000 elements, and an array lies
-// within at most six others (hiredis 1 has no such limit, 0.14 allows seven).
+// Redis' replies as values: a Reply owns a reply, a ReplyView looks into one, and a ReplyReader
+// makes replies from bytes. hiredis does the parsing. Limits are added, so that a hostile or broken
+// server cannot exhaust memory or stack: a reply has at most 4 MiB, an array has at most 100000
+// elements, and an array is nested in at most six others (hiredis 1 has no such limit, hiredis 0.14
+// allows seven).
 //
-// All accessors may be called on any reply: a missing element behaves like nil; an element of
-// another type yields 0 or an empty text.
+// Every accessor may be called on any reply. A missing element looks like nil. An accessor for a
+// number or a text returns 0 or an empty text if the element is of another type.
 #pragma once
 
 #include "base/result.hpp"
@@ -20,7 +21,7 @@ struct redisReader;  // NOLINT(readability-identifier-naming): hiredis' name
 
 namespace dlock {
 
-// A view is valid as long as the Reply that it came from.
+// A view is valid as long as the Reply from which it was made.
 class ReplyView {
  public:
   ReplyView() = default;
@@ -64,7 +65,7 @@ class Reply {
   std::unique_ptr<redisReply, Free> reply_;
 };
 
-// After an error a reader stays broken.
+// Makes replies from bytes as they arrive. After an error a reader cannot be used any more.
 class ReplyReader {
  public:
   static constexpr std::size_t k_most_bytes = std::size_t{4} << 20;
@@ -73,18 +74,18 @@ class ReplyReader {
 
   ReplyReader();
 
-  // Both return Errc::protocol for bytes that are no reply; its text is the end of a sentence:
+  // Errors are Errc::protocol: the bytes are no reply. The error's text is the end of a sentence:
   // "sent an answer that …".
   Result<void> feed(std::string_view bytes);
   Result<std::optional<Reply>> next();  // nullopt: the next reply is not complete yet
-  bool empty() const;                   // whether every byte belonged to a complete reply
+  bool empty() const;                   // no part of an incomplete reply has been fed
 
  private:
   struct Free {
     void operator()(redisReader* reader) const;
   };
   std::unique_ptr<redisReader, Free> reader_;
-  std::size_t pending_ = 0;  // bytes fed since the last complete answer ended
+  std::size_t pending_ = 0;  // number of bytes fed since the last complete reply ended
 };
 
 }  // namespace dlock

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Route: says which server has a key. RedisClient asks the route before it connects, and reports
-// each server that failed; so only a route knows whether there are several servers. Used by one
-// thread.
+// Route: says which server has a key. RedisClient asks its route before it connects, and reports to
+// it each server that failed. So only the route knows whether there are several servers. One thread
+// uses a route.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -24,23 +24,24 @@ class Route {
   Route& operator=(const Route&) = delete;
   virtual ~Route() = default;
 
-  // Returns the server to connect to for a question about `key`; if that is empty, any server. If
-  // the route has to ask other servers for it, it does so within the limit.
+  // Returns the server to connect to for a question about `key`; if `key` is empty, any server. If
+  // the route must ask other servers to find it, that takes no longer than until `limit`.
   virtual Result<RedisAddress> address_of(std::string_view key, Time limit) = 0;
 
-  // Returns how many replicas must have a grant or a renewal by default; valid after address_of().
+  // Returns how many replicas must have a grant or a renewal by default. Call address_of() before.
   virtual int replicas() const { return 0; }
 
-  // Returns how many other servers may be tried if the server of the newest address_of() cannot be
-  // reached.
+  // Returns how many other servers can be tried if the server that address_of() named last cannot
+  // be reached.
   virtual std::size_t others() const { return 0; }
 
-  // Returns whether the server of the newest address_of() may be frozen or gone while another
-  // server has the key: then its first answer must not take the whole time limit.
+  // Returns whether the server that address_of() named last is only a guess: it may be frozen or
+  // gone while another server has the key. Then the client must not spend its whole time limit on
+  // the server's first answer.
   virtual bool guesses() const { return false; }
 
-  // Returns whether this error reply ("MOVED 3999 10.0.0.1:6381") sends us to another server; then
-  // address_of() returns that server from now on.
+  // Returns whether this error reply, such as "MOVED 3999 10.0.0.1:6381", sends the client to
+  // another server. If so, address_of() returns that server from now on.
   virtual bool redirected(const RedisAddress& /*server*/, std::string_view /*reply*/) {
     return false;
   }
@@ -48,25 +49,26 @@ class Route {
   // Returns whether the servers are a cluster, in which each key belongs to one of several masters.
   virtual bool is_cluster() const { return false; }
 
-  // Returns how long a master must be missing before it is replaced; nullopt: unknown, or it never
-  // is.
+  // Returns how long a master must be silent before another server replaces it. nullopt: the time
+  // is unknown, or a master is never replaced.
   virtual std::optional<Duration> down_after() const { return {}; }
 
-  // Subscribes, within the limit, to messages about role changes, if that helps. The messages only
-  // save time, so a failure is no error.
+  // Subscribes, within the limit, to messages about a change of master, if the route has any. The
+  // messages only save time, so a failure is no error.
   virtual void watch(Time /*limit*/) {}
-  // Returns the client with that subscription, so that a wait can include it; null: there is no
-  // subscription.
+  // Returns the client that is subscribed to these messages, so that a wait can include it; null:
+  // no client is.
   virtual RedisClient* subscriber() { return nullptr; }
-  // Returns whether a message has said that another server may have the keys now.
+  // Returns whether a message has come that says that another server may have the keys now.
   virtual bool has_switched() { return false; }
 
-  // Notes that the server could not be reached, was lost, or refused a question. `reply`: its error
-  // reply, such as "READONLY …", valid during the call; empty: it sent no error reply.
+  // Tells the route that the server could not be reached, was lost, or refused a question. `reply`
+  // is the server's error reply, such as "READONLY …", and is valid during the call; it is empty if
+  // there was no error reply.
   virtual void failed(const RedisAddress& server, const Error& error, std::string_view reply) = 0;
 };
 
-// A route with the same server for all keys.
+// A route that has the same server for every key.
 class FixedRoute final : public Route {
  public:
   explicit FixedRoute(RedisAddress address) : address_(std::move(address)) {}

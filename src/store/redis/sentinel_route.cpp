@@ -18,16 +18,19 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Time for one sentinel, including connecting; less if the call has less time.
+// How long one sentinel may take for its answers, including the connection. A call with little time
+// left allows less.
 constexpr Duration k_sentinel_takes = 500ms;
 
-// Unless configured otherwise, sentinels name masters by their addresses.
+// Advice if the certificate of a master has a name and not an address: by default sentinels name
+// masters by their addresses.
 constexpr std::string_view k_rename_master =
     "let the sentinels name it so (resolve-hostnames yes, announce-hostnames yes)";
 
 struct SentinelAnswer {
   Result<MasterWord> word = Error{};
-  std::vector<std::string> known;  // if it does not know our name, the names that it knows
+  // If the sentinel does not know the name of our set: the names that it knows.
+  std::vector<std::string> known;
 };
 
 long long number_of(std::string_view text) {
@@ -36,7 +39,7 @@ long long number_of(std::string_view text) {
   return number;
 }
 
-// Returns a field of the answer to SENTINEL master, in which names and values alternate.
+// Returns one field of an answer to SENTINEL MASTER, a list in which names and values alternate.
 std::string_view field_of(ReplyView fields, std::string_view name) {
   for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
     if (fields[i].string() == name) return fields[i + 1].string();
@@ -84,7 +87,7 @@ std::vector<SentinelAnswer> ask_all(const SentinelSet& set, Time limit) {
     try {
       threads.emplace_back(ask);
     } catch (const std::system_error&) {
-      ask();  // without a thread, asks on this one
+      ask();  // no thread can be started: asks this sentinel here
     }
   }
   for (std::thread& thread : threads)
@@ -92,16 +95,17 @@ std::vector<SentinelAnswer> ask_all(const SentinelSet& set, Time limit) {
   return answers;
 }
 
-// Returns the code that all errors share, because that may be a mistake rather than an outage;
-// denied if one error is; otherwise unavailable.
+// Returns one code for the errors of all sentinels. If one of them is Errc::denied, returns it. If
+// all are the same, returns that code, which may mean a mistake of the user. If they differ,
+// returns Errc::unavailable, which means an outage.
 Errc common_code(const std::vector<SentinelAnswer>& answers) {
   const Errc code = answers.front().word.error().code;
   for (const SentinelAnswer& one : answers) {
     if (one.word.error().code == Errc::denied) return Errc::denied;
     if (one.word.error().code != code) return Errc::unavailable;
   }
-  // Not timed_out, after which a request may have been carried out: no question about a lock has
-  // been sent.
+  // Errc::timed_out would say that a request may have been carried out. But no question about a
+  // lock has been sent, so this is Errc::unavailable.
   return code == Errc::timed_out ? Errc::unavailable : code;
 }
 
@@ -189,7 +193,7 @@ bool SentinelRoute::has_switched() {
   if (!subscriber_ || subscriber_->idle()) return false;
   const auto messages = subscriber_->await_messages(BootClock::now());
   if (!messages) subscriber_.reset();
-  // The message is "NAME old-host old-port new-host new-port".
+  // The text of the message is "NAME old-host old-port new-host new-port".
   const std::string ours = set_.name + " ";
   return messages && std::any_of(messages->begin(), messages->end(), [&](const Reply& one) {
            return one[2].string().starts_with(ours);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// SentinelRoute: the master of a set, as its sentinels name it. Before each connection all
-// sentinels are asked at once, and the address that most of them name is taken; if several are
-// named equally often, the one with the largest configuration epoch. So no address is remembered,
-// and after a broken connection the old master is used again only if the sentinels still name it.
-// RedisClient also asks the server itself for its role (RedisAddress::must_be_master).
+// SentinelRoute: finds the master of a set of servers by asking the set's sentinels. Before each
+// connection it asks all sentinels at once, and takes the address that most of them name; if two
+// addresses are named equally often, it takes the one with the larger configuration epoch, the
+// sentinels' count of failovers. It remembers no address, so after a broken connection the old
+// master is used again only if the sentinels still name it. RedisClient also asks the server itself
+// whether it is a master (RedisAddress::must_be_master).
 // https://redis.io/docs/latest/develop/reference/sentinel-clients/
 #pragma once
 
@@ -18,48 +19,50 @@
 
 namespace dlock {
 
-// One sentinel's answer about a name.
+// The answer of one sentinel: where the master of our set is.
 struct MasterWord {
-  std::string host;  // empty: it does not know the name
+  std::string host;  // empty: the sentinel does not know the name of our set
   std::uint16_t port = 0;
   long long epoch = 0;
-  int replicas = 0;  // number of replicas that it knows, connected or not
+  int replicas = 0;  // how many replicas of the master it knows, connected or not
   Duration down_after{};
 };
 
-// Chooses the master from the answers of all sentinels; nullopt: no sentinel knows the name.
+// Chooses the master from the answers of the sentinels; nullopt: no sentinel knows the name.
 std::optional<MasterWord> choose_master(const std::vector<MasterWord>& words);
 
-// Returns whether the set may have a replica, by the answers of its `sentinels` sentinels. A
-// sentinel may have forgotten replicas (SENTINEL RESET), so the answers of a minority prove
-// nothing.
+// Returns whether the set may have a replica. `words` are the answers that came, `sentinels` is the
+// number of all sentinels. Returns true unless more than half of the sentinels know the set and no
+// sentinel knows a replica: a sentinel may have forgotten the replicas (SENTINEL RESET), so a few
+// answers without a replica prove nothing.
 bool may_have_replica(const std::vector<MasterWord>& words, std::size_t sentinels);
 
 class SentinelRoute final : public Route {
  public:
   explicit SentinelRoute(SentinelSet set) : set_(std::move(set)) {}
 
-  // Asks all sentinels for the master. If no sentinel answers: Errc::denied if one wants a
-  // password, otherwise the code that all their errors share, otherwise unavailable.
-  // Errc::bad_config: no sentinel knows the name, or a file cannot be used.
+  // Asks all sentinels for the master. If no sentinel answers, the error is Errc::denied if a
+  // sentinel wants a password, otherwise the code that all their errors share, otherwise
+  // Errc::unavailable. Errc::bad_config: no sentinel knows the name of the set, or a file cannot be
+  // read.
   Result<RedisAddress> address_of(std::string_view key, Time limit) override;
   void failed(const RedisAddress&, const Error&, std::string_view) override {}
-  // Returns 1 if the set has a replica, which could take over in a failover.
+  // Returns 1 if the set may have a replica, which could become the master in a failover.
   int replicas() const override { return replicas_; }
 
   std::optional<Duration> down_after() const override { return down_after_; }
 
-  // Subscribes to +switch-master at the sentinel whose answer was taken last.
+  // Subscribes to the messages +switch-master at a sentinel that named the present master.
   void watch(Time limit) override;
   RedisClient* subscriber() override { return subscriber_ ? &*subscriber_ : nullptr; }
   bool has_switched() override;
 
  private:
   SentinelSet set_;
-  bool has_answered_ = false;  // any sentinel has answered at least once
+  bool has_answered_ = false;  // a sentinel has answered at least once
   int replicas_ = 0;
   std::optional<Duration> down_after_;
-  std::size_t spokesman_ = 0;  // index of a sentinel that named the chosen master
+  std::size_t spokesman_ = 0;  // index of the sentinel for watch(): it named the chosen master
   std::optional<RedisClient> subscriber_;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A set of Redis servers that sentinels watch, from a URL:
+// Reads the address of a set of Redis servers that sentinels watch from a URL:
 //   redis+sentinel://[user[:password]@]host[:port][,host[:port]…]/NAME[/db][?sentinel_user=USER]
-// or with rediss+sentinel:// for TLS. The hosts are the sentinels, with port 26379 by default;
-// user, password and database are those of the servers. NAME is the sentinels' name for the master.
-// Errors as in redis_url.hpp.
+// rediss+sentinel:// is the same with TLS. The hosts are the sentinels; their default port is
+// 26379. User, password and database are those of the servers. NAME is the sentinels' name for the
+// master. Errors are those of redis_url.hpp.
 #pragma once
 
 #include "base/result.hpp"
@@ -18,7 +18,7 @@ namespace dlock {
 struct SentinelSet {
   std::vector<RedisAddress> sentinels;
   std::string name;
-  RedisAddress server;  // the settings of every server, without a host; `text` is that of the set
+  RedisAddress server;  // settings of every server, without a host; `text` names the whole set
 };
 
 bool is_sentinel_url(std::string_view url);

@@ -37,7 +37,7 @@ ExaminedServer summary_of(const ServerFacts& server) {
   return summary;
 }
 
-// Returns what identifies the place of the locks. In a cluster that is the list of its masters.
+// Returns what tells this store from other stores. For a cluster it is the list of its masters.
 // Otherwise it is the replication id, which a master shares with its replicas and which changes
 // with a restart or a failover. The number of the database is added.
 Identity identity_of(const SetFacts& set, const StoreOptions& options, int database) {
@@ -56,18 +56,18 @@ Identity identity_of(const SetFacts& set, const StoreOptions& options, int datab
   return identity;
 }
 
-// Removes the trial lock's token now; otherwise it would stay for a day after the trial.
+// Deletes the key with the token of the trial's lock. Otherwise it would stay for a day.
 void forget_token(RedisClient& client, const std::string& key, Time limit) {
-  // DEL is sent as a script, because only scripts are sent to the owner of a key.
+  // DEL is sent in a script, because only a script is sent to the owner of its key.
   constexpr ScriptText k_text{"b0d697da25b13e49157b2c214a4033546aba2104",
                               "return redis.call('DEL', KEYS[1])"};
   constexpr Script k_delete{k_text, k_text};
   [[maybe_unused]] const auto gone = client.run(k_delete, {Keys(key).token}, {}, limit);
 }
 
-// Returns whether the server lets us in, judged by its answer to a first question. A server that
-// lets us in may still refuse that question: for lack of rights, or because it is a sentinel, which
-// knows few commands.
+// Returns whether the server lets this user in, by its answer to a first question. An error does
+// not always mean "no": the user may only lack the right to this question, or the server may be a
+// sentinel, which knows few commands.
 bool lets_in(const Result<Answer>& hello) {
   if (hello) return true;
   const Error& error = hello.error();
@@ -75,8 +75,8 @@ bool lets_in(const Result<Answer>& hello) {
                                     : error.text.find("unknown command") != std::string::npos;
 }
 
-// Returns whether there is nothing to look at, because no sentinel both answers and knows the name
-// of the master.
+// Returns whether there is no server to look at: no sentinel answers and also knows the name of the
+// master.
 bool is_hopeless(const SetFacts& set) {
   return std::none_of(set.sentinels.begin(), set.sentinels.end(), [](const auto& one) {
     return !one.unreachable && !one.master.empty();
@@ -101,14 +101,14 @@ RedisClient client_without_role(const RedisClient& client) {
   return plain;
 }
 
-// Returns how many replicas a grant needs here.
+// Returns how many replicas must have a grant, by the options and by what the server says.
 int wanted_replicas(RedisClient& client,
                     const StoreOptions& options,
                     const doctor::LookTerms& look) {
   if (options.replicas) return *options.replicas;
   if (!look.is_cluster && !look.has_sentinels) return 0;
   const RedisAddress& asked = client.address();
-  // Whether it has a replica is not known.
+  // It is not known whether the server has a replica.
   if (!asked.must_be_master && !asked.counts_replicas) return 1;
   const auto replicas = client.replicas(look.until);
   return replicas ? *replicas : client.likely_replicas();
@@ -142,16 +142,16 @@ Result<Examination> examine_redis(const RedisPlace& place,
                          .is_cluster = is_cluster,
                          .has_sentinels = !set.sentinels.empty(),
                          .until = terms.until - k_trial_takes};
-  // A user without the right to ROLE cannot connect as usual, but doctor must still report the
-  // missing right.
+  // A client normally asks for ROLE when it connects. A user without the right to ROLE cannot
+  // connect that way, so doctor connects without it, to be able to report the missing right.
   if (!hello && !client.connected()) client = client_without_role(client);
   if (look.is_cluster) set.cluster = doctor::look_at_cluster(client, look);
   look.replicas = set.wanted_replicas = wanted_replicas(client, options, look);
   set.replicas_by_default = !options.replicas;
   if (client.connected())
     set.servers.push_back(doctor::look_at_server(client, doctor::way_of(client), look));
-  // The trial comes before the look at other servers. If those take all the time, only they remain
-  // unseen, and the trial is not reported as failed.
+  // The trial comes before the other servers are looked at. If those take all the time, only they
+  // remain unseen, and the trial has not failed for lack of time.
   {
     const auto rival = RedisStore::open(place, options);
     const Undisturbed signals(terms.calls);

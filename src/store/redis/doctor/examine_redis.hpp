@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `dlock doctor` for Redis: looks at every server behind the URL, tries a lock of its own, and
-// judges what it has seen. It changes nothing else.
+// `dlock doctor` for Redis: looks at every server behind the URL, runs the trial with a lock of its
+// own (store/doctor/trial.hpp), and judges what it has seen. It changes nothing else.
 #pragma once
 
 #include "base/result.hpp"
@@ -10,7 +10,7 @@
 
 namespace dlock {
 
-// Returns the first error if no server could be looked at.
+// Returns the findings, or, if no server could be looked at, the first error.
 Result<Examination> examine_redis(const RedisPlace& place,
                                   const StoreOptions& options,
                                   const ExamineTerms& terms);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The facts that `dlock doctor` has seen of the servers behind a URL, without a verdict, so that
-// the rules (rules.hpp) are pure. Each fact is Seen, or has the reason why it was not seen, so that
-// no rule takes a default value for an answer.
+// What `dlock doctor` has seen of the servers behind a URL, without a judgement, so that the rules
+// that judge (rules.hpp) can be pure. Each fact is of type Seen: it has a value, or the reason why
+// it was not seen. So no rule takes a default value for an answer of the server.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -30,8 +30,8 @@ class Seen {
     seen.why_ = why;
     return seen;
   }
-  // Makes a fact that was not seen because a command failed; the reason is as in "CONFIG GET is
-  // refused".
+  // Makes a fact that was not seen because a command failed. Its reason is a text such as "CONFIG
+  // GET is refused".
   static Seen unseen(std::string_view command, const Error& error);
 
   explicit operator bool() const { return value_.has_value(); }
@@ -44,7 +44,7 @@ class Seen {
   std::string why_ = "it was not asked";
 };
 
-// Returns why the fact behind a failed command was not seen.
+// Returns the reason why a fact was not seen: `command` failed with `error`.
 std::string reason_of(std::string_view command, const Error& error);
 
 template <class T>
@@ -54,11 +54,13 @@ Seen<T> Seen<T>::unseen(std::string_view command, const Error& error) {
 
 using Fields = std::map<std::string, std::string, std::less<>>;
 
-Fields parse_info(std::string_view text);  // "key:value" lines
+Fields parse_info(std::string_view text);  // reads text lines of the form "key:value"
 
-// The bound of all numbers, so that a rule may multiply one by a hundred.
+// The largest absolute value of a number here, so that a rule can multiply by a hundred without
+// overflow.
 inline constexpr long long k_largest_number = 1LL << 53U;
-// Return a field of INFO or of CONFIG GET. A number is within ±k_largest_number.
+// Return a field of the answer to INFO or to CONFIG GET, as a text or as a number that is limited
+// to ±k_largest_number.
 Seen<std::string> field_of(const Seen<Fields>& fields, std::string_view name);
 Seen<long long> number_of(const Seen<Fields>& fields, std::string_view name);
 
@@ -68,23 +70,25 @@ struct Replica {
 };
 
 struct Role {
-  std::string word;               // "master", "slave", "sentinel"
+  std::string word;               // first word of the answer to ROLE: "master", "slave", "sentinel"
   std::vector<Replica> replicas;  // for a master
   std::string master;             // for a replica: the address of its master, "10.0.0.1:6379"
 };
 
-// A right that dlock needs: to run a command on a kind of key, or on a channel.
+// A right that dlock needs: to run a command, with keys or channels that match a pattern.
 struct Right {
-  std::string command;  // as ACL SETUSER takes it: "hset", "client|id"
-  std::string pattern;  // as ACL SETUSER takes it: "~dlock:*", "&dlock:turn:*"; empty: no key
+  std::string command;  // in the form of ACL SETUSER: "hset", "client|id"
+  // In the form of ACL SETUSER: "~dlock:*" (keys), "&dlock:turn:*" (channels); empty: no key.
+  std::string pattern;
   bool granted = false;
   bool optional = false;  // without this right dlock works, but less well
 };
 
 struct Clock {
-  double rate = 1;         // seconds that pass on the server per second on this machine
-  double uncertainty = 0;  // uncertainty of `rate`
-  // The server's clock less our CLOCK_BOOTTIME; only differences between servers mean anything.
+  double rate = 1;         // seconds of the server's clock per second of this machine's clock
+  double uncertainty = 0;  // how far `rate` may be from the truth
+  // The server's clock minus this machine's CLOCK_BOOTTIME. Only the difference between two servers
+  // means anything.
   Duration ahead{};
 };
 
@@ -95,41 +99,46 @@ struct Latency {
 };
 
 struct Slow {
-  std::string what;  // a command or an event
+  std::string what;  // a command, or an event of LATENCY
   Duration took{};
 };
 
-// How a server was reached.
+// How doctor reached a server.
 struct Way {
   std::string url;          // without a password
-  bool is_replica = false;  // found through its master, not in the URL
-  bool is_other = false;    // a master of the cluster, but not the one that has the name
-  bool is_near = false;     // reached over the loopback or a unix socket
+  bool is_replica = false;  // found through its master, not named in the URL
+  // A master of the cluster, but not the master that has the examined name.
+  bool is_other = false;
+  bool is_near = false;  // reached over the loopback interface or a unix socket
   bool tls = false;
   bool insecure = false;
   bool has_password = false;
-  std::string user = "default";  // as in the URL
+  std::string user = "default";  // the user in the URL
 };
 
 struct ServerFacts {
   Way way;
-  std::optional<Error> unreachable = {};  // if set, nothing else was seen
-  Seen<TlsFacts> tls;                     // seen on a separate connection
+  std::optional<Error> unreachable = {};  // if set, no fact below was seen
+  Seen<TlsFacts> tls;                     // asked on a connection of its own
   Seen<Fields> info;                      // INFO
   Seen<Fields> config;                    // CONFIG GET
   Seen<Role> role;                        // ROLE
   bool role_is_unknown = false;           // the server has no ROLE command
   Seen<std::string> user;                 // ACL WHOAMI
-  Seen<bool> open_to_all;                 // the server answers without a password
-  Seen<std::string> scripts;     // the server's error for EVALSHA or EVAL; empty: it runs scripts
-  Seen<std::string> undeclared;  // the server's error for undeclared keys; empty: it allows them
+  Seen<bool> open_to_all;                 // whether the server answers without a password
+  Seen<std::string> scripts;  // error of the server for EVALSHA or EVAL; empty: scripts work
+  // Error of the server for a script with undeclared keys; empty: it allows them.
+  Seen<std::string> undeclared;
   Seen<std::vector<Right>> rights;
-  Seen<long long> sentinels;  // number of sentinels subscribed to the server's hello channel
-  // All our commands reach one session, so there is no proxy that shares connections.
+  // How many sentinels watch this server (subscribers of its hello channel).
+  Seen<long long> sentinels;
+  // Whether all our commands reach one session of the server; if not, a proxy shares connections.
   Seen<bool> one_connection;
-  Seen<std::vector<std::string>> open_slots;  // CLUSTER NODES: slots that are being moved
-  Seen<bool> has_replica;                     // CLUSTER NODES: a replica, connected or not
-  Seen<std::string> masters;                  // CLUSTER NODES: sorted ids of all masters with slots
+  // CLUSTER NODES: slots that are moving to or from this server.
+  Seen<std::vector<std::string>> open_slots;
+  // CLUSTER NODES: whether it has a replica, connected or not.
+  Seen<bool> has_replica;
+  Seen<std::string> masters;  // CLUSTER NODES: sorted ids of all masters with slots
   Seen<Clock> clock;
   Seen<Latency> latency;
   Seen<std::vector<Slow>> slow_log;
@@ -142,26 +151,27 @@ struct SentinelFacts {
   bool insecure = false;
   std::optional<Error> unreachable = {};
   Seen<TlsFacts> certificate = {};
-  std::string master;       // the address that it names; empty: it does not know the name
+  std::string master;       // address of the master; empty: the sentinel does not know the name
   Fields fields = {};       // SENTINEL master
-  Seen<int> others_alive;   // how many other sentinels it knows that it does not count as down
-  Seen<std::string> check;  // SENTINEL ckquorum: the complaint; empty: all is well
+  Seen<int> others_alive;   // how many other sentinels it knows and takes to be alive
+  Seen<std::string> check;  // SENTINEL CKQUORUM: the complaint; empty: all is well
 };
 
 struct ClusterFacts {
   Seen<Fields> info;     // CLUSTER INFO
   Seen<Fields> timeout;  // CONFIG GET cluster-node-timeout
   Seen<int> masters;     // CLUSTER SLOTS: number of masters
-  int slot = 0;          // slot of the name
-  std::string owner;     // owner of that slot; empty: unknown
+  int slot = 0;          // slot of the examined name
+  std::string owner;     // address of the owner of that slot; empty: unknown
 };
 
 struct SetFacts {
-  std::string url;  // the URL without a password
+  std::string url;  // without a password
   std::optional<ClusterFacts> cluster = {};
   std::vector<SentinelFacts> sentinels = {};
-  std::vector<ServerFacts> servers = {};  // the name's master is the first, if it answers
-  std::vector<std::string> unasked = {};  // URLs of servers for which there was no time
+  // The first is the master that has the examined name, if it answers.
+  std::vector<ServerFacts> servers = {};
+  std::vector<std::string> unasked = {};  // URLs of servers that were not asked, for lack of time
   int wanted_replicas = 0;
   bool replicas_by_default = false;  // --replicas was not given
   Trial trial = {};

@@ -17,13 +17,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration k_question_takes = 2s;  // limit of a question; after it the fact stays unseen
-// All measurements together, however far away the server is.
+constexpr Duration k_question_takes = 2s;  // limit of one question to the server
+// Limit of all measurements of times together.
 constexpr Duration k_measuring_takes = 1s;
 constexpr int k_pings = 50;
 constexpr int k_scripts = 20;
 constexpr int k_connects = 5;
-// The most entries of the slow log that are read.
+// How many entries of the server's slow log are read, at most.
 constexpr std::string_view k_most_commands = "128";
 
 constexpr std::string_view k_undeclared = "return redis.call('EXISTS', KEYS[1] .. ':probe')";
@@ -43,8 +43,8 @@ constexpr auto k_config = std::to_array<std::string_view>({"appendfsync",
                                                            "maxmemory-clients",
                                                            "min-replicas-to-write"});
 
-// Returns the sorted ids of the masters with slots. A line of CLUSTER NODES is: id address flags
-// master ping pong epoch state slot…
+// Returns the ids of the masters that have slots, sorted. `nodes` is the answer to CLUSTER NODES;
+// the words of a line in it are: id address flags master ping pong epoch state slot…
 std::string masters_of(std::string_view nodes) {
   constexpr std::size_t k_flags = 2, k_first_slot = 8;
   std::vector<std::string> ids;
@@ -60,7 +60,7 @@ std::string masters_of(std::string_view nodes) {
   return all;
 }
 
-// Asks the server the questions, each with its limit.
+// Asks one server the questions of doctor. Each question has a limit.
 class Look {
  public:
   Look(RedisClient& client, Time until) : client_(client), until_(until) {}
@@ -90,7 +90,7 @@ class Look {
     if (answer) return fields_in(answer->reply.view());
     if (answer.error().code == Errc::denied)
       return Seen<Fields>::unseen("CONFIG GET", answer.error());
-    // Before Redis 7, CONFIG GET takes a single name.
+    // Before Redis 7, CONFIG GET takes only one name.
     Fields all;
     for (const std::string_view name : k_config) {
       answer = ask({"CONFIG", "GET", name});
@@ -125,7 +125,7 @@ class Look {
     return std::string(answer->reply.string());
   }
 
-  // Returns the server's error for dlock's scripts; empty: it runs them.
+  // Returns the error with which the server refuses scripts; empty: it runs them.
   Seen<std::string> scripts() {
     auto answer = ask(evalsha_words(k_probe.server.sha1, "0", {}, {}));
     const bool unknown = !answer && answer.error().text.find("NOSCRIPT") != std::string::npos;
@@ -157,7 +157,7 @@ class Look {
     return first->reply.integer() == second->reply.integer();
   }
 
-  // Returns whether the server answers a connection without a password.
+  // Asks on a new connection without a password, and returns whether the server answers.
   Seen<bool> open_to_all() {
     RedisAddress address = client_.address();
     address.user.clear();
@@ -171,8 +171,8 @@ class Look {
     return Seen<bool>::unseen("a connection without a password", answer.error());
   }
 
-  // Reads CLUSTER NODES. Our own node's line ends with its slots that are being moved: "[93->-id]"
-  // and "[93-<-id]".
+  // Reads the answer to CLUSTER NODES. The text line of the asked node ends with the slots that are
+  // moving to or from it: "[93->-id]" and "[93-<-id]".
   void nodes(ServerFacts& facts) {
     using Slots = Seen<std::vector<std::string>>;
     const auto answer = ask({"CLUSTER", "NODES"});
@@ -222,7 +222,7 @@ class Look {
     Latency all;
     const Time enough = std::min(until_, BootClock::now() + k_measuring_takes);
     for (int i = 0; i < k_pings && BootClock::now() < enough; ++i)
-      // Measures with TIME, because PING may not be allowed.
+      // Measures with TIME, because this user may lack the right to PING.
       measure(all.pings, [&] { return ask({"TIME"}).has_value(); });
     for (int i = 0; i < k_scripts && BootClock::now() < enough; ++i)
       measure(all.scripts, [&] { return eval(k_probe.server.text).has_value(); });
@@ -249,8 +249,8 @@ class Look {
   Time until_;
 };
 
-// One comparison of the clocks. The rate follows from two of them, before and after the other
-// questions.
+// One comparison of the server's clock with ours. Two comparisons, before and after the other
+// questions, show how fast the server's clock runs.
 struct Moment {
   Duration there{};
   Time before;
@@ -272,8 +272,9 @@ Result<Moment> ask_time(Look& look) {
   return Moment{bounded(there), before, BootClock::now()};
 }
 
-// Returns the quickest of up to three comparisons: the time that the answer takes is uncertainty
-// about the clock, and a pause of this host would add to it.
+// Compares the clocks up to three times, and returns the comparison with the quickest answer. The
+// time that an answer takes is the uncertainty of a comparison, and a pause of this host could
+// lengthen it.
 Result<Moment> moment(Look& look) {
   constexpr auto k_quick = 1ms;
   auto best = ask_time(look);
@@ -294,8 +295,9 @@ Clock compare(const Moment& first, const Moment& last) {
           .ahead = last.there - middle.time_since_epoch()};
 }
 
-// Compares the clocks again, after waiting (a second at most) until the time of an answer no longer
-// matters.
+// Compares the clocks again, and returns the rate of the server's clock since `first`. Before that
+// it waits, for a second at most, until the uncertainty of the comparisons is small against the
+// time between them.
 Seen<Clock> clock_since(Look& look, const Result<Moment>& first) {
   if (!first) return Seen<Clock>::unseen("TIME", first.error());
   constexpr double k_sure = 0.003;
@@ -330,7 +332,7 @@ ServerFacts look_at_replica(RedisClient& client, Way way, Time until) {
   const auto hello = look.ask({"TIME"});
   if (!hello && hello.error().code != Errc::denied) facts.unreachable = hello.error();
   if (facts.unreachable) return facts;
-  const auto first = moment(look);  // the client is connected now
+  const auto first = moment(look);  // the first comparison; it connects the client
   facts.tls = look.tls();
   facts.info = look.info();
   facts.config = look.config();

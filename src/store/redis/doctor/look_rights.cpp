@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Looks up which of the rights in dlock-protocol(7) the user has. A script can check a right
-// without using it (redis.acl_check_cmd, Redis 7).
+// Finds out which of the rights in dlock-protocol(7) the user has. Since Redis 7 a script can test
+// a right without using it (redis.acl_check_cmd).
 #include "base/text.hpp"
 #include "store/redis/doctor/look.hpp"
 
@@ -11,8 +11,8 @@ namespace dlock::doctor {
 
 namespace {
 
-// ARGV: for each right the number of its words, then the words. Returns 1 (allowed) or 0 for each
-// right; nil if this server cannot check rights.
+// Tests rights. ARGV contains for each right the number of its words, then the words. Returns for
+// each right 1 (allowed) or 0. Returns nil if this server cannot test rights.
 constexpr std::string_view k_check = R"lua(
 local check, answers, i = redis.acl_check_cmd, {}, 1
 while check and ARGV[i] do
@@ -26,7 +26,8 @@ return check and answers or false
 )lua";
 
 struct Command {
-  std::string_view words;  // separated by blanks; the key or channel is inserted after the first
+  // The command's words, separated by blanks; the key or channel is inserted after the first word.
+  std::string_view words;
   bool optional = false;
 };
 
@@ -54,7 +55,7 @@ constexpr auto k_of_keys = std::to_array<Command>({{"type"},
                                                    {"zrangebyscore 0 0"},
                                                    {"zcount 0 1", true}});
 
-// Commands without a key. ACL SETUSER takes "client|id" as one command.
+// A command without a key. ACL SETUSER takes two words as one command: "client|id".
 struct Plain {
   std::string_view name;
   std::string_view words;
@@ -74,8 +75,8 @@ class Questions {
     args_.push_back(std::to_string(words.size()));
     args_.insert(args_.end(), words.begin(), words.end());
   }
-  // Adds a right to `command` on one key or channel, `at`, which is inserted after the command's
-  // first word.
+  // Adds the right to `command` with one key or channel to the list. `at` is the key or channel; it
+  // is inserted after the command's first word. `pattern` is what it must match.
   void add_at(const Command& command,
               const std::string& pattern,
               const std::string& at,
@@ -128,7 +129,7 @@ Questions questions(const LookTerms& terms) {
       {own, keys.lock, false},
       {pattern_of('~', ours), keys.holds, false},
       {pattern_of('~', k_token), keys.token, false},
-      // The keys of the leases of readers and slots.
+      // The keys with the leases of readers and slots.
       {tagged ? pattern_of('~', '{' + terms.prefix) : own,
        keys.tagged + ":o" + std::string(k_lease) + "1",
        true},
@@ -142,7 +143,8 @@ Questions questions(const LookTerms& terms) {
   if (terms.replicas > 0) all.add_plain({"wait", "wait 1 1"});
   if (terms.is_cluster || terms.has_sentinels) all.add_plain({"role", "role"});
   if (terms.is_cluster) all.add_plain({"cluster|slots", "cluster slots", true});
-  // Redis 8.0 refuses a command with a wrong number of words, so each has the right number.
+  // Redis 8.0 refuses to test a command with a wrong number of words, so each command here has the
+  // right number.
   const Command hear{terms.is_cluster ? "ssubscribe" : "subscribe"};
   const Command tell{terms.is_cluster ? "spublish m" : "publish m"};
   for (const auto& [start, channel] : {std::pair{k_turn, keys.turn + "x"},
@@ -177,7 +179,8 @@ Seen<std::vector<Right>> look_at_rights(RedisClient& client, const LookTerms& te
   if (answer.error().code != Errc::denied) {
     return Seen<std::vector<Right>>::unseen("EVAL", answer.error());
   }
-  // Without EVAL no other right can be looked up, but EVAL itself is known to be missing.
+  // Without the right to EVAL the script cannot run, so no other right can be tested. But one thing
+  // is known: the right to EVAL is missing.
   const auto by_hash = client.call(evalsha_words("x", "0", {}, {}), limit);
   const bool hash_too = !by_hash && by_hash.error().code == Errc::denied;
   return std::vector<Right>{{"eval", "", false, false}, {"evalsha", "", !hash_too, false}};

@@ -14,8 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration k_sentinels_take = 2s;  // the time for all sentinels together
-constexpr Duration k_member_takes = 1s;    // one question to a server
+constexpr Duration k_sentinels_take = 2s;  // limit for all sentinels together
+constexpr Duration k_member_takes = 1s;    // limit of one question to a server
 constexpr std::size_t k_most_replicas = 16;
 
 Time member_limit(Time until) {
@@ -115,7 +115,7 @@ Result<Answer> first_answer(RedisClient& client,
                             Time limit) {
   if (!is_cluster) return client.call(question, limit);
   for (;;) {
-    // After a call that reached its limit, the next call goes to another node.
+    // After a call that reached its limit, the next call asks another node.
     auto answer = client.call(question, member_limit(limit));
     const bool hangs = !answer && answer.error().code == Errc::timed_out;
     if (!hangs || BootClock::now() >= limit) return answer;
@@ -132,8 +132,9 @@ ClusterFacts look_at_cluster(RedisClient& client, const LookTerms& terms) {
   const auto timeout = client.call({"CONFIG", "GET", "cluster-node-timeout"}, soon());
   cluster.timeout = timeout ? Seen<Fields>(fields_in(timeout->reply.view()))
                             : Seen<Fields>::unseen("CONFIG GET", timeout.error());
-  // Any question with the key leads to the owner; the answer does not matter, since rights are
-  // checked before slots.
+  // Any question with the key leads the client to the owner of the key's slot. If the question
+  // fails, the owner stays unknown: a node tests the user's rights first, so a node that refuses
+  // the user may not be the owner.
   if (client.run(k_probe, {terms.keys.lock}, {}, soon())) cluster.owner = client.where();
   return cluster;
 }

@@ -8,17 +8,18 @@ namespace dlock::doctor {
 
 namespace {
 
-// A rule and the servers to which it applies: every server (a replica may become the master), every
-// master, or only the master that has the name.
+// A rule, and the servers to which it applies: every server (because a replica may become the
+// master), every master, or only the master that has the examined name.
 struct Rule {
   std::string_view id;
   Judge judge;
   enum class Scope { every, masters, home } scope = Scope::masters;
 };
 
-// The rules about one server run in two parts, in the order of repair. First come rules about what
-// hides other faults, then what is broken now, then what a failure would break. Between the two
-// parts come the rules about the set of servers.
+// The rules about one server are in several lists, in the order in which their findings should be
+// repaired. k_first has first the rules about what hides other faults, then those about what is
+// broken now. The later lists are about what a failure would break. judge() puts the rules about
+// the set of servers between the lists.
 constexpr auto k_first = std::to_array<Rule>({
     {"connect", judge_connect, Rule::Scope::every},
     {"auth", judge_auth},

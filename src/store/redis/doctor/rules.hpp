@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The rules of `dlock doctor` for Redis: one small pure function for each check, without any
-// connection. dlock(1), "The checks of doctor", lists the ids.
+// The rules by which `dlock doctor` judges Redis: one small pure function for each check. The
+// checks and their ids are listed in dlock(1), "The checks of doctor".
 #pragma once
 
 #include "core/lease.hpp"
@@ -15,18 +15,19 @@ namespace dlock::doctor {
 
 struct Terms {
   LeaseTerms lease;
-  int replicas = 0;       // how many replicas a grant needs
+  int replicas = 0;       // how many replicas must have a grant
   bool of_a_set = false;  // the URL names sentinels or a cluster
-  // `replicas` is the number for the shard of the name. A shard without a replica needs none.
+  // `replicas` is the number for the master that has the examined name. Another master of the
+  // cluster needs no replica if it has none.
   bool of_one_shard = false;
 };
 
-// Returns all findings, in the order in which they should be repaired.
+// Judges all facts. Returns the findings in the order in which they should be repaired.
 std::vector<Finding> judge(const SetFacts& set, const LeaseTerms& lease);
 
 using Judge = Finding (*)(const ServerFacts& server, const Terms& terms);
 
-// The rules about one server, by topic, in rules_*.cpp.
+// Rules about one server, grouped by topic in the files rules_*.cpp.
 Finding judge_connect(const ServerFacts& server, const Terms& terms);
 Finding judge_auth(const ServerFacts& server, const Terms& terms);
 Finding judge_protect(const ServerFacts& server, const Terms& terms);
@@ -55,27 +56,28 @@ Finding judge_clients(const ServerFacts& server, const Terms& terms);
 Finding judge_idle(const ServerFacts& server, const Terms& terms);
 Finding judge_buffers(const ServerFacts& server, const Terms& terms);
 
-// Judges the certificate of a server or sentinel that is reached by TLS.
+// Judges the certificate of a server or sentinel. `insecure`: it was accepted without verification.
 Finding judge_certificate(const Seen<TlsFacts>& tls, bool insecure);
 
-// Returns how many replicas would be missing after a failover: then one replica is the master, and
-// no renewal is confirmed until another replica is connected. 0 also if the master has no replica.
+// Returns how many replicas would be missing after a failover. One replica is the master then, and
+// no renewal is confirmed until another replica is connected. Returns 0 if none would be missing,
+// or if the master has no replica.
 int replicas_too_few(const ServerFacts& server, const Terms& terms);
 
-// The rules about the set of servers as a whole.
+// Rules about the set of servers as a whole.
 Finding judge_sentinels(const SetFacts& set);
 Finding judge_failover(const SetFacts& set, const Terms& terms);
 Finding judge_clocks(const SetFacts& set);
 Finding judge_cluster(const SetFacts& set);
 Finding judge_masters(const SetFacts& set);
-// The rules about one master of a cluster.
+// Rules about one master of a cluster.
 Finding judge_open_slots(const ServerFacts& server, const Terms& terms);
 Finding judge_shard(const ServerFacts& server, const Terms& terms);
 
-// What ACL SETUSER must still grant, as in "+hset ~dlock:*".
+// Rights that this user lacks, in the form of ACL SETUSER: "+hset ~dlock:*".
 struct Missing {
-  std::string needed;    // rights without which dlock does not work
-  std::string optional;  // rights without which dlock works less well
+  std::string needed;    // dlock does not work without these
+  std::string optional;  // dlock works less well without these
 };
 Missing missing_rights(const std::vector<Right>& rights);
 

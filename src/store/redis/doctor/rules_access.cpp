@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rules about access: who may connect, how, and what is there.
+// Rules about access: who may connect, over what, and with which rights.
 #include "base/duration.hpp"
 #include "base/text.hpp"
 #include "store/redis/doctor/rules.hpp"
@@ -12,7 +12,7 @@ namespace dlock::doctor {
 
 namespace {
 
-// A certificate that is valid for less time than this should be replaced.
+// A certificate that is valid for less than this time should be replaced now.
 constexpr std::chrono::hours k_certificate_lasts(14 * 24);
 constexpr std::string_view k_rights_page = "dlock-protocol(7) lists all that dlock needs";
 
@@ -20,16 +20,16 @@ bool is_granted(const Right& right) {
   return right.granted;
 }
 
-// Returns false if EVAL is among the missing rights. Then no other right was looked up, because a
-// script does that.
+// Returns false if the right to EVAL is missing. Then no other right was looked up, because that
+// takes a script.
 bool grants_eval(const std::vector<Right>& rights) {
   return std::all_of(rights.begin(), rights.end(), [](const Right& right) {
     return right.granted || right.command != "eval";
   });
 }
 
-// The rights of one kind, for keys (~) or channels (&): whether each command is granted on each
-// pattern.
+// The rights of one kind, to keys (~) or to channels (&), as a table: for each command and each
+// pattern, whether the right is granted.
 class Table {
  public:
   Table(const std::vector<Right>& rights, char kind) {
@@ -42,8 +42,9 @@ class Table {
     }
   }
 
-  // Adds what is missing: a pattern on which no command is granted, or a command that is granted on
-  // no pattern. For any other refusal (a pattern for reading only) adds the pattern.
+  // Adds what the user lacks: a pattern for which no command is granted, or a command that is
+  // granted for no pattern. If a command is granted for some patterns only (one pattern may allow
+  // reading only), adds the pattern.
   void add_missing(std::set<std::string>& needed, std::set<std::string>& optional) const {
     for (const Right& cell : cells_) {
       if (cell.granted) continue;
@@ -71,8 +72,8 @@ class Table {
   }
 
   std::vector<Right> cells_;
-  std::set<std::string> closed_;  // patterns with no granted command
-  bool none_ = false;             // no right of this kind is granted
+  std::set<std::string> closed_;  // patterns for which no command is granted
+  bool none_ = false;             // the user has no right of this kind
 };
 
 std::string joined(const std::set<std::string>& words) {
@@ -86,8 +87,9 @@ std::string user_of(const ServerFacts& server) {
   return printable(server.user ? *server.user : server.way.user);
 }
 
-// Returns whether a `bind` setting like "127.0.0.1 -::1" has only loopback addresses. "-" means
-// that the server may start without the address. Without an address it listens on all addresses.
+// Returns whether the setting `bind`, such as "127.0.0.1 -::1", names only loopback addresses. A
+// "-" says that the server may start without the address. An empty setting makes the server listen
+// on all addresses.
 bool is_loopback_only(std::string_view bind) {
   const auto addresses = split(bind, ' ');
   return !bind.empty() && std::all_of(addresses.begin(), addresses.end(), [](std::string_view one) {
@@ -96,7 +98,7 @@ bool is_loopback_only(std::string_view bind) {
   });
 }
 
-// Returns 60214 for "6.2.14"; 0: it is no version.
+// Returns 60214 for "6.2.14", and 0 for a text that is no version.
 int version_number(std::string_view text) {
   int number = 0;
   int parts = 0;

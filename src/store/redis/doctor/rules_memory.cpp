@@ -83,8 +83,8 @@ Finding judge_bgsave(const ServerFacts& server, const Terms& /*terms*/) {
     return broken("the last write of the AOF failed", "all writes are refused (MISCONF)", remedy);
   }
   if (*rdb == "ok") return good("its snapshots are written");
-  // Without save points only BGSAVE writes snapshots, and the server refuses no writes if that
-  // fails.
+  // Without save points the server writes snapshots only for BGSAVE, and a failed snapshot does not
+  // make it refuse writes.
   const auto stops = field_of(server.config, "stop-writes-on-bgsave-error");
   const auto save_points = field_of(server.config, "save");
   if ((stops && *stops == "no") || (save_points && save_points->empty())) {

@@ -10,8 +10,8 @@ namespace dlock::doctor {
 
 namespace {
 
-// A replica reports once a second, and the server subtracts whole seconds: a healthy replica shows
-// a lag of up to two seconds.
+// The longest lag, in seconds, that a healthy replica shows. A replica reports once a second, and
+// the server subtracts times in whole seconds.
 constexpr long long k_most_lag_s = 2;
 
 struct ReplicaState {
@@ -20,7 +20,8 @@ struct ReplicaState {
   long long lag_s = 0;
 };
 
-// Reads lines of INFO replication: "slave0:ip=127.0.0.1,port=6380,state=online,offset=14,lag=0".
+// Reads the fields of INFO replication that describe a replica each:
+// "slave0:ip=127.0.0.1,port=6380,state=online,offset=14,lag=0".
 std::vector<ReplicaState> replica_states(const Fields& info) {
   std::vector<ReplicaState> all;
   for (const auto& [name, value] : info) {
@@ -60,7 +61,7 @@ Finding judge_role(const ServerFacts& server, const Terms& /*terms*/) {
                   "so it cannot exclude any other client",
                   "set active-replica no, or use another server");
   }
-  // Only ROLE names the replicas, so without it they were not looked at.
+  // Only the answer to ROLE says where the replicas are. Without it they could not be looked at.
   const bool unseen = !word || replica_count(server) > 0;
   if (!server.role && unseen) return not_seen(server.role.why());
   const std::string role = server.role ? server.role->word : *word;
@@ -103,7 +104,7 @@ Finding judge_replicas(const ServerFacts& server, const Terms& terms) {
       std::count_if(states.begin(), states.end(), [](const auto& one) { return one.online; }));
   if (terms.of_one_shard && states.empty()) {
     if (!server.has_replica) return not_seen(server.has_replica.why());
-    if (!*server.has_replica) return good();  // judge_shard reports it
+    if (!*server.has_replica) return good();  // judge_shard() reports this
     return broken("its replica is not connected, and --replicas is 1",
                   "no lock of its slots is granted or renewed",
                   "start the replica, or CLUSTER FORGET it; or say --replicas 0");
@@ -142,12 +143,12 @@ int replicas_too_few(const ServerFacts& server, const Terms& terms) {
 Finding judge_minrepl(const ServerFacts& server, const Terms& terms) {
   if (!server.info) return not_seen(server.info.why());
   if (!is_master(server) || replica_count(server) == 0) return good("no replica");
-  // INFO has this field only if min-replicas-to-write and min-replicas-max-lag are set.
+  // INFO has this field only if both min-replicas-to-write and min-replicas-max-lag are set.
   if (field_of(server.info, "min_slaves_good_slaves")) return good("min-replicas-to-write is set");
   if (terms.replicas >= static_cast<int>(replica_count(server))) {
     return good("--replicas " + std::to_string(terms.replicas) + " waits for all of them");
   }
-  // A master of a cluster that cannot reach most other masters stops granting by itself.
+  // A master of a cluster stops granting by itself if it cannot reach most of the other masters.
   const auto cluster = number_of(server.info, "cluster_enabled");
   return warning("min-replicas-to-write is 0",
                  cluster && *cluster == 1

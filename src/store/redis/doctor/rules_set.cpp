@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rules about a set of servers: sentinels, clusters, failover.
+// Rules about a set of servers: its sentinels, its cluster, and a failover.
 #include "base/duration.hpp"
 #include "base/text.hpp"
 #include "store/redis/doctor/rules.hpp"
@@ -23,7 +23,7 @@ long long number_at(const SentinelFacts& sentinel, std::string_view name) {
   return number ? *number : 0;
 }
 
-// Returns the number of sentinels, as the sentinel that knows the most of them says.
+// Returns how many sentinels there are, by the answer of the sentinel that knows most of them.
 Seen<std::size_t> known_sentinels(const SetFacts& set) {
   Seen<std::size_t> known;
   for (const SentinelFacts& one : set.sentinels) {
@@ -38,7 +38,7 @@ Seen<std::size_t> known_sentinels(const SetFacts& set) {
   return known;
 }
 
-// Returns how long a server may be silent before it counts as down.
+// Returns how long a server must be silent until it counts as down.
 Seen<Duration> time_to_down(const SetFacts& set) {
   if (set.cluster) {
     const auto timeout = number_of(set.cluster->timeout, "cluster-node-timeout");

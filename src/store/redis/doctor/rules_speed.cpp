@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rules about speed and connections: clocks, latency, limits.
+// Rules about speed and connections: the clock, the times of answers, and limits of the server.
 #include "base/duration.hpp"
 #include "base/text.hpp"
 #include "store/redis/doctor/rules.hpp"
@@ -16,7 +16,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr double k_most_drift = 0.01;  // the drift that the lease allows for
+// Drift of a clock that the computation of the lease allows for.
+constexpr double k_most_drift = 0.01;
 constexpr long long k_mebibyte = 1 << 20;
 
 std::string share_text(double share) {
@@ -25,8 +26,9 @@ std::string share_text(double share) {
   return text.data();
 }
 
-// Returns whether a class in client-output-buffer-limit has a limit below 1 MiB. The text is as in
-// "normal 0 0 0 slave … pubsub 33554432 8388608 60"; zero means no limit.
+// Returns whether the setting client-output-buffer-limit has a limit below 1 MiB for this class of
+// clients. The setting has the form "normal 0 0 0 slave … pubsub 33554432 8388608 60". Zero means
+// that there is no limit.
 bool has_small_limit(std::string_view limits, std::string_view of_class) {
   const auto words = split(limits, ' ');
   for (std::size_t i = 0; i + 2 < words.size(); ++i) {
