@@ -10,17 +10,20 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration k_look = 1s;           // pause between two checks of a held peer lock
+// Pause between two checks that the peer lock is still held.
+constexpr Duration k_look = 1s;
 constexpr Duration k_look_limit = 500ms;  // limit of one such check
-// Pause between two tries of a waiter: no message reports a release.
+// Pause before a waiter tries again, because the server sends no message when a peer lock is
+// released.
 constexpr Duration k_try = 100ms;
-constexpr Duration k_release_limit = 1s;  // time to release the row after the peer lock was refused
+// Limit for the release of the row if the peer lock cannot be taken.
+constexpr Duration k_release_limit = 1s;
 
 }  // namespace
 
-// Returns the traits of the store of the rows, except those that a peer lock cannot have: a name
-// has one peer lock, without readers and slots. It ends with this process, so `acquire` could keep
-// only the row.
+// Returns what the store of the rows supports, without what a peer lock cannot do. A name has one
+// peer lock, so there are no readers and no slots. A peer lock ends with this process, so `dlock
+// acquire` could keep only the row.
 StoreTraits BesideStore::traits() const {
   StoreTraits traits = rows_->traits();
   traits.shared = false;
@@ -35,9 +38,9 @@ Result<std::string> BesideStore::key_of(const LockName& name) const {
   return rows_->key_of(name);
 }
 
-// Returns whether the hold needs a peer lock of its own. A nested hold does not if an ancestor
-// holds the name in this store: the ancestor has the peer lock. The URL without `with=` is another
-// store.
+// Returns whether the hold needs a peer lock of its own. A nested hold does not need one if an
+// ancestor holds the name in this store, because the ancestor has the peer lock. An ancestor whose
+// URL has no `with=` is in another store: it has no peer lock.
 bool BesideStore::needs_peer(const Claim& claim, const Hold& hold) const {
   const std::string where = rows_->where();
   const auto has_it = [&](const AncestorHold& above) {
@@ -53,12 +56,13 @@ Result<AcquireReply> BesideStore::acquire(const Claim& claim, Queueing queueing,
     return Error{Errc::bad_usage, where() + " has one " + peer_->kind() + " for each claim"};
   auto reply = rows_->acquire(claim, queueing, limit);
   if (!reply || !std::holds_alternative<Grant>(*reply)) return reply;
-  if (taken_for_ == claim.serial) return reply;  // a repeated claim
+  // The claim is repeated: it already has the peer lock.
+  if (taken_for_ == claim.serial) return reply;
   return take_peer(claim, std::get<Grant>(std::move(*reply)), limit);
 }
 
-// Takes the peer lock for a claim whose rows are granted. The rows come first: dlocks wait in the
-// line of the row, so only one of them at a time asks for the peer lock.
+// Takes the peer lock for a claim that has been granted the rows. The row is taken first because
+// dlock processes wait for it in its line; so only one of them at a time asks for the peer lock.
 Result<AcquireReply> BesideStore::take_peer(const Claim& claim, Grant grant, Time limit) {
   std::vector<LockName> names;
   for (const Hold& hold : grant.holds)
@@ -70,7 +74,8 @@ Result<AcquireReply> BesideStore::take_peer(const Claim& claim, Grant grant, Tim
     gone_.reset();
     return AcquireReply(std::move(grant));
   }
-  // The row is released even if no time is left: otherwise it would stay held until its lease ends.
+  // Releases the row even if no time is left, because otherwise it would stay held until its lease
+  // ends.
   const Time release_limit = std::max(limit, BootClock::now() + k_release_limit);
   const auto released = rows_->release(grant.holds, {}, release_limit);
   if (!released) return Error{Errc::unavailable, released.error().text};
@@ -81,12 +86,13 @@ Result<AcquireReply> BesideStore::take_peer(const Claim& claim, Grant grant, Tim
   Refusal refusal{.which = static_cast<std::size_t>(at - claim.names.begin())};
   refusal.holding.kind = Holding::Kind::foreign;
   refusal.holding.type = peer_->kind() + (blocked.by.empty() ? "" : " of connection " + blocked.by);
-  refusal.holding.lease_left = LeaseLeft::never();  // the peer lock ends with its connection
+  // A peer lock has no lease: it ends with its connection.
+  refusal.holding.lease_left = LeaseLeft::never();
   return AcquireReply(std::move(refusal));
 }
 
-// Returns whether the peer lock is still ours. After a loss, every later call returns the same
-// reason.
+// Checks that this process still has the peer lock. Once the peer lock is lost, every call returns
+// the same error (Errc::lost).
 Result<void> BesideStore::ask_peer(Time limit) {
   if (gone_) return *gone_;
   auto kept = peer_->check(limit);
@@ -94,8 +100,8 @@ Result<void> BesideStore::ask_peer(Time limit) {
   return kept;
 }
 
-// Returns the answer to a renewal or check if the peer lock is lost, or cannot be checked; nullopt:
-// the row's answer counts.
+// Returns the answer to a renewal or a check if the peer lock is lost or cannot be checked.
+// nullopt: the peer lock is held, so the answer about the row counts.
 std::optional<Result<RenewReply>> BesideStore::trouble_of_peer(Time limit) {
   if (!taken_for_) return {};
   const auto kept = ask_peer(limit);
@@ -117,8 +123,9 @@ Result<RenewReply> BesideStore::check(const Holds& holds, Time limit) {
   return rows_->check(holds, limit);
 }
 
-// Releases the peer lock, in half of the time at most, and then the row. This order spares the next
-// dlock a refusal: the release of the row wakes it, and it asks for the peer lock.
+// Releases the peer lock, for which it takes half of the time at most, and then the row. In the
+// other order, the release of the row would wake the next dlock, which would ask for the peer lock
+// too early and be refused.
 Result<ReleaseVerdict> BesideStore::release(const Holds& holds,
                                             const ReleaseOptions& options,
                                             Time limit) {
@@ -131,7 +138,7 @@ Result<HandOff> BesideStore::await_hand_off(Time until) {
   if (blocked_) {
     const Time next_try = BootClock::now() + k_try;
     const Time end = std::min(until, next_try);
-    // A change of the row does not end the pause: our own last try may have changed it.
+    // A message about the row does not end the pause, because our own last try may have caused it.
     do {
       if (auto told = rows_->await_hand_off(end); !told) return told;
     } while (BootClock::now() < end);

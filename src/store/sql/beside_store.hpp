@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// BesideStore: a store whose hold of a name consists of a row and of a peer lock (`?with=`), which
-// is a lock that programs without dlock use. The row is for dlock: lease, line, tokens, records.
-// The peer lock keeps out the programs that do not know the row. It is taken after the row and
-// checked while it is held; if it is lost, the hold is lost.
+// BesideStore: a store in which the hold of a name consists of two locks (`?with=` in the URL). One
+// is a row, which dlock uses for lease, line, token and records. The other is a peer lock: a lock
+// of the database server that other programs use, which do not know the row. The peer lock is taken
+// after the row and is checked while it is held. If the peer lock is lost, the hold is lost.
 //
-// Promises in addition to those of LockStore: a grant has both locks, a refusal has neither. If the
-// peer lock cannot be taken, the row is released; if that fails, the error says so
-// (Errc::unavailable) and the outcome is unknown. Every renew() and check() notices the loss of the
-// peer lock, and await_hand_off() notices it within about a second.
+// Promises in addition to those of LockStore: a granted claim has both locks, a refused claim has
+// neither. If the peer lock cannot be taken, the row is released; if that fails, too, the error
+// says so (Errc::unavailable), and it is unknown whether the row is still held. renew() and check()
+// notice the loss of the peer lock, and await_hand_off() notices it within about a second.
 //
-// Not promised: a lease of the peer lock. Its server releases it as soon as the connection ends. A
-// nested hold whose ancestor's hold is of the same URL has no peer lock of its own.
+// It does not promise a lease of the peer lock: the server releases the peer lock as soon as the
+// connection ends. A nested hold has no peer lock of its own if its ancestor holds the name with
+// the same URL.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -70,9 +71,10 @@ class BesideStore final : public LockStore {
 
   std::unique_ptr<LockStore> rows_;
   std::unique_ptr<PeerLock> peer_;
-  std::optional<HoldSerial> taken_for_;  // the claim for which the peer lock was taken
-  std::optional<Error> gone_;            // why the peer lock was lost
-  bool blocked_ = false;                 // another program had the peer lock at the last try
+  // Serial of the claim that has the peer lock; nullopt: none has.
+  std::optional<HoldSerial> taken_for_;
+  std::optional<Error> gone_;  // why the peer lock was lost
+  bool blocked_ = false;       // at the last try another program had the peer lock
 };
 
 }  // namespace dlock

@@ -16,7 +16,7 @@ using lease_table::StoreTime;
 namespace {
 
 constexpr std::string_view k_mark = " dlock ";
-constexpr std::string_view k_free = "-";  // in place of a hold's id if the lock is free
+constexpr std::string_view k_free = "-";  // stands in place of a hold's id if the lock is free
 
 const HoldRecord* only_hold(const StoredLock& lock) {
   return lock.leases.empty() ? nullptr : &lock.leases.begin()->second.holds.begin()->second;
@@ -29,7 +29,7 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
   return number;
 }
 
-// Reads "user@host pid 812", the text of who_text(). The result is only displayed.
+// Reads a text of who_text(), "user@host pid 812". The result is only for display.
 HolderInfo holder_from(std::string_view text) {
   HolderInfo who;
   const auto at = text.find('@');
@@ -44,7 +44,7 @@ HolderInfo holder_from(std::string_view text) {
   return who;
 }
 
-// Returns the hold in locked_by. nullopt: another program wrote locked_by.
+// Returns the hold that dlock wrote into locked_by. nullopt: another program wrote locked_by.
 std::optional<HoldRecord> hold_from(const LockColumns& columns) {
   const std::string_view text = columns.locked_by;
   const auto mark = text.rfind(k_mark);
@@ -78,8 +78,8 @@ LockColumns four_columns_of(const StoredLock& lock, const lease_table::Moment& m
 StoredLock lock_of_four(const LockColumns& columns, std::int64_t now_us) {
   StoredLock lock;
   auto hold = hold_from(columns);
-  // locked_at may be later than now: the clock of the program that wrote it was ahead, or its
-  // column rounds up to whole seconds.
+  // Takes now_us if locked_at is later: the clock of the program that wrote locked_at was ahead, or
+  // the column rounds up to whole seconds.
   const std::int64_t at_us = std::min(columns.locked_at_us, now_us);
   lock.token = static_cast<FencingToken>(std::max<std::int64_t>(at_us, 0));
   if (!hold && !columns.locked_by.empty()) lock.foreign = foreign_hold(columns);

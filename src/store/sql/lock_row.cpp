@@ -29,7 +29,8 @@ const HoldRecord* newest_of(const StoredLock& lock) {
   return newest;
 }
 
-// Returns the place with this arrival, which is unique within a line; nullptr: no such place.
+// Returns the waiter's place with this arrival; nullptr: there is none. Arrivals in a line are
+// unique.
 const Place* find(const Line& line, std::int64_t arrival_us) {
   const auto at =
       std::lower_bound(line.begin(), line.end(), arrival_us, [](const Place& one, std::int64_t us) {
@@ -38,7 +39,7 @@ const Place* find(const Line& line, std::int64_t arrival_us) {
   return at != line.end() && at->arrival_us == arrival_us ? &*at : nullptr;
 }
 
-// Returns the number at the beginning of the text, and its end.
+// Returns the number at the beginning of the text, and where it ends.
 std::pair<std::int64_t, const char*> read_number(const std::string& text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -55,7 +56,7 @@ std::int64_t us_of(StoreTime time) {
 }
 
 std::string holder_column(const HoldRecord& hold) {
-  constexpr std::size_t k_widest = 120;  // the column takes 255
+  constexpr std::size_t k_widest = 120;  // ShedLock's column takes 255
   std::string text = who_text(hold.who);
   const auto is_foreign = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
   std::replace_if(text.begin(), text.end(), is_foreign, '?');

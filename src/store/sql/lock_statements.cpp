@@ -9,7 +9,7 @@ namespace dlock::sql {
 
 namespace {
 
-// Adds a parameter to the statement and returns its placeholder, as "$2".
+// Adds a parameter to the statement, and returns the text that stands for it, such as "$2".
 std::string parameter(Statement& statement, std::string value) {
   statement.parameters.emplace_back(std::move(value));
   return '$' + std::to_string(statement.parameters.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// SessionPeerLock: the common part of the peer locks of all SQL servers. The session (MySession or
-// PgSession) holds the lock.
+// SessionPeerLock: what the peer locks of all SQL servers have in common. Each has a session of its
+// own (MySession or PgSession), which holds the lock.
 #pragma once
 
 #include "store/sql/peer_lock.hpp"
@@ -22,8 +22,8 @@ class SessionPeerLock : public PeerLock {
     return Error{Errc::lost, alive.error().text};
   }
 
-  // Releases the locks. A session that still waits for an answer is closed: its late answer would
-  // be mistaken for the answer to the release.
+  // Releases the locks. If the session still waits for an answer, closes its connection: that
+  // answer could come late and be taken for the answer to the release.
   void give_up(Time limit) final {
     if (session_.owes_sign()) return session_.disconnect();
     if (session_.connected() && !session_.run({end()}, limit)) session_.disconnect();
@@ -38,15 +38,15 @@ class SessionPeerLock : public PeerLock {
   bool is_row() const { return with_.kind == WithOption::Kind::row; }
   Session& session() { return session_; }
 
-  // Returns the error of a run() that was to take the lock. Errc::bad_config if a table or column
-  // is missing: the URL names them.
+  // Returns the error of a run() that was to take the lock. If a table or column does not exist,
+  // the code is Errc::bad_config, because the URL names both.
   Error refused(const Error& error, sql::Cause cause) const {
     const bool undefined = cause == sql::Cause::no_table || cause == sql::Cause::no_column;
     return {undefined ? Errc::bad_config : error.code, error.text};
   }
 
  private:
-  virtual sql::Statement end() const = 0;  // the statement that releases the lock
+  virtual sql::Statement end() const = 0;  // returns the statement that releases the lock
 
   WithOption with_;
   Session session_;

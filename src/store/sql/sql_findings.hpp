@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What `dlock doctor` says about an SQL server, from facts that the store of that server has read.
-// Pure.
+// What `dlock doctor` says about an SQL server, from facts that the server's own code has read
+// (examine_mysql.cpp, examine_postgres.cpp). Pure.
 #pragma once
 
 #include "store/doctor/finding.hpp"
@@ -12,24 +12,26 @@
 
 namespace dlock::sql {
 
-// Returns a warning if more than 80 % of the connections are in use; not_seen if `most` is 0.
+// Returns a warning if more than 80 % of the server's connections are in use; not_seen if `most`,
+// their limit, is 0.
 Finding judge_connections(long long used, long long most);
-// The tables as they were before the trial, which creates missing ones if it may.
+// Which tables existed before the trial; the trial creates missing tables if it has the right to.
 struct TablesSeen {
   bool locks = false;
   bool line = false;
-  bool has_state = false;  // false: the table of locks has only the columns of ShedLock
+  // The table of locks has dlock's own columns, not only the four of ShedLock.
+  bool has_state = false;
 };
-// Returns the finding about the tables. `ddl`: the statements that create them.
+// Judges the tables. `ddl` are the statements that create them.
 Finding judge_tables(const std::string& table,
                      const TablesSeen& seen,
                      const Trial& trial,
                      const std::vector<std::string>& ddl);
-// Returns the finding for a row of the trial that this user may not delete.
+// Returns the finding that the trial has left its row, because this user may not delete it.
 Finding judge_left(const std::string& table, const LockName& name);
 
-// Returns the GRANT statements for the rights that all commands need. `of_line`: the rights on the
-// table of lines; `user`: as the server writes it.
+// Returns the GRANT statements for all rights that dlock needs. `of_line` are the rights to the
+// table of lines; `user` is the user as the server writes it.
 std::vector<std::string> grants(const std::string& table,
                                 const std::string& of_line,
                                 const std::string& user);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The part of SqlStore that talks to the server. Each message is one run().
+// The part of SqlStore that sends statements to the server. Each message is one call of run().
 #include "store/sql/sql_store.hpp"
 
 #include <algorithm>
@@ -85,8 +85,9 @@ Result<SqlStore::Rows> SqlStore::load_clock(Time limit) {
   return all_rows_of(answers->front(), {});
 }
 
-// Creates missing rows, each with its own statement: on MySQL an INSERT that finds the row takes a
-// shared lock on it, and two sessions that share a lock and then both want it exclusively deadlock.
+// Creates missing rows, in transactions of their own. On MySQL an INSERT that finds the row locks
+// it, shared with others; two sessions that share this lock and then both want to write the row
+// would deadlock.
 Result<void> SqlStore::make_rows(const std::vector<std::string>& names, Time limit) {
   std::vector<Statement> all;
   all.reserve(names.size());
@@ -114,7 +115,8 @@ Result<bool> SqlStore::write(const std::vector<LockWrite>& writes,
   const bool was_read = basis == Basis::loaded;
   std::vector<Statement> all;
   std::vector<std::size_t> updates;
-  // Locks the row before the line, as every step does: otherwise two steps could deadlock.
+  // Locks the row before it writes the line. Every step does so, because otherwise two steps could
+  // deadlock.
   for (const LockWrite& one : writes)
     if (!was_read) all.push_back(say_.lock_row(one.name));
   bool has_line = false;

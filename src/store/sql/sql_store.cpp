@@ -33,7 +33,7 @@ lease_table::Moment moment_of(std::int64_t now_us, Time sent_at) {
           .wall_us = now_us};
 }
 
-// Returns whether the step that failed did nothing and may succeed if it begins anew.
+// Returns whether the step that failed has changed nothing and may succeed if it starts anew.
 bool may_be_repeated(Cause cause) {
   return cause == Cause::repeat || cause == Cause::no_table || cause == Cause::no_column;
 }
@@ -67,7 +67,7 @@ Error SqlStore::too_few_columns() const {
               say_.add_columns(table_)};
 }
 
-// Returns the error for tables that have neither the columns of dlock nor only those of ShedLock.
+// Returns the error for a table that has some of dlock's columns, but not all.
 Error SqlStore::unknown_columns() const {
   return {Errc::bad_config,
           "cannot keep locks in " + where() + ": the table " + table_ +
@@ -81,8 +81,8 @@ std::optional<Error> SqlStore::refuses(const Claim& claim) const {
   return too_few_columns();
 }
 
-// Returns whether the step may succeed if it is repeated: a column was missing, and from now on the
-// table counts as one of four columns.
+// Returns whether the failed step may succeed if it is repeated, because a column did not exist.
+// From now on the table counts as one with the four columns of ShedLock.
 bool SqlStore::learns_columns() {
   if (cause() != Cause::no_column || say_.has_four_columns()) return false;
   say_.use_four_columns();
@@ -141,16 +141,18 @@ Result<LockWrite> SqlStore::write_of(const std::string& name,
   return write;
 }
 
-// How often a step is repeated if its row could not be written. A conflict with another program is
-// over after fewer tries; if not, the table itself prevents the write (a trigger, a policy).
+// How often a step starts anew because its row was not written. A conflict with another program is
+// over after fewer tries. After this many, something in the table prevents the write (a trigger, a
+// policy).
 constexpr int k_tries = 10;
 
 Error SqlStore::row_stays(const std::string& why) const {
   return {Errc::refused, "cannot keep locks in " + table_ + " in " + where() + ": " + why};
 }
 
-// Locks and reads the rows, and creates those that are missing. A row may also be deleted while
-// this waits for it; then it is created again, as a write to it would be lost.
+// Locks and reads the rows, and creates those that are missing. If another program deletes a row
+// while this function waits for it, the row is created again: a write to a missing row would be
+// lost.
 Result<SqlStore::Rows> SqlStore::load_to_write(const std::vector<std::string>& names, Time limit) {
   for (int tries = 0; tries < k_tries; ++tries) {
     auto rows = load(names, Purpose::writing, limit);
@@ -238,8 +240,9 @@ void SqlStore::remember(const Rows& rows,
   ++row.version;
 }
 
-// Returns whether the step may use the remembered row: no lease in it has ended, so the step
-// decides as it would have when the row was written.
+// Returns whether the step may be based on the remembered row: the step only releases the lock of
+// that row, and no lease in the row has ended since, so the step would decide the same on a new
+// copy.
 bool SqlStore::is_as_remembered(const Remembered& remembered,
                                 const std::vector<LockName>& names,
                                 const Occasion& occasion) {
@@ -287,8 +290,8 @@ Result<void> SqlStore::transact(const std::vector<LockName>& names,
   return row_stays("a row that is written stays as it was: is there a trigger or a policy?");
 }
 
-// Reads the rows without locking them. A missing table of lines counts as an empty line, and a
-// missing table of locks means that all locks are free.
+// Reads the rows without locking them. If the table of lines does not exist, the lines are empty;
+// if the table of locks does not exist, all locks are free.
 Result<SqlStore::Rows> SqlStore::load_to_read(const std::vector<std::string>& names, Time limit) {
   auto rows = load(names, Purpose::reading, limit);
   if (!rows && learns_columns()) rows = load(names, Purpose::reading, limit);
@@ -317,7 +320,8 @@ Result<std::vector<std::string>> SqlStore::list(std::string_view glob, Time limi
     const Moment moment = moment_of(rows->now_us, rows->sent_at);
     for (const LockRow& row : rows->rows) {
       const auto lock = lock_of(row.name, row, rows->now_us);
-      // A damaged row may contain a lock: inspect says what is wrong with the row.
+      // The row is damaged, so the lock may be held: it is listed, and inspect says what is wrong
+      // with it.
       const bool is_free = lock && !lease_table::is_live(*lock, moment.now);
       if (!is_free && lease_table::glob_matches(glob, row.name)) names.push_back(row.name);
     }

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: MIT
-// SqlStore: a TableStore over the two tables of lock_row.hpp on an SQL server. A derived store for
-// one kind of server adds a Dialect, which spells the statements, and run(), which sends them. The
-// clock is the server's wall clock, in µs.
+// SqlStore: a TableStore that keeps locks in two tables of an SQL server (lock_row.hpp). For each
+// kind of server there is a derived store. It adds a Dialect, which spells the statements, and
+// run(), which sends them. The clock is the server's wall clock, in µs.
 //
-// A step is one transaction at READ COMMITTED, in two messages: the first locks the rows of the
-// names, in the order of the names, and reads the rows, their lines and the clock; the second
-// writes what has changed and commits. Missing rows are created before the step, so that there is
-// always a row to lock. If the server reports that it did nothing (a deadlock, a conflict, no table
-// yet), the step is repeated within its limit. After any other error the outcome is unknown.
+// A step (one change of the locks of some names) is one transaction at READ COMMITTED, in two
+// messages. The first message locks the rows of the names, in the order of the names, and reads the
+// rows, their lines and the clock. The second message writes what has changed, and commits. Missing
+// rows are created before the step, so that there is always a row to lock. If the server reports
+// that it has done nothing (a deadlock, a conflict, a missing table), the step is repeated within
+// its limit. After any other error it is unknown whether the step was carried out.
 //
-// The release of one lock is one message if nothing has happened since our newest step: the row is
-// still as that step wrote it, and the line has no waiter. The statements check both conditions; if
-// either fails, the step starts anew with two messages.
+// The release of a lock takes only one message if the row is still as our newest step wrote it and
+// the line has no waiter. The statements in this message check both conditions. If one is not met,
+// the step starts anew, with two messages.
 //
-// Other programs may share the table (lock_row.hpp). A table with only the four columns of ShedLock
-// (four_columns.hpp) has no line; what four columns cannot keep is refused with Errc::bad_config.
+// Other programs may use the same table (lock_row.hpp). If the table has only the four columns of
+// ShedLock, there is no line, and what four columns cannot keep is refused with Errc::bad_config
+// (four_columns.hpp).
 //
-// If the wall clock jumps ahead, leases end early, as in Redis.
+// If the server's wall clock jumps ahead, leases end too early, as in Redis.
 #pragma once
 
 #include "store/sql/dialect.hpp"
@@ -36,34 +38,38 @@ namespace dlock {
 class SqlStore : public TableStore {
  public:
   StoreTraits traits() const final;
-  // Returns the name itself. Errc::bad_usage: the name is not UTF-8, as texts on the server are.
+  // Returns the name itself as the key. Errc::bad_usage: the name is not UTF-8, as texts on the
+  // server must be.
   Result<std::string> key_of(const LockName& name) const override;
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) final;
 
  protected:
-  // `dialect` must outlive this store. `table`: the table of locks; the table of lines is
-  // `table`_line.
+  // `dialect` must live longer than this store. `table` is the table of locks; the table of lines
+  // has the same name with "_line" behind it.
   SqlStore(const sql::Dialect& dialect, std::string table);
 
-  // Which transaction the statements of a run() belong to.
+  // To which transaction the statements of a run() belong.
   enum class Scope {
-    alone,      // to none: an open transaction is rolled back first
-    begins,     // to a new one that writes; the last statement may end it
-    reads,      // to a new one of their own, which sees the tables at one moment
-    continues,  // to the open one; the last statement may end it
+    alone,   // to none; an open transaction is rolled back first
+    begins,  // to a new transaction that writes; the last statement may end it
+    // To a new transaction of their own, which sees the tables as they are at one moment.
+    reads,
+    continues,  // to the open transaction; the last statement may end it
   };
-  // Which tables the statements use. Before its first use of a table, a store refuses it
-  // (Errc::bad_config) if another user could make it change locks.
+  // Which of the tables the statements use. Before a store uses a table for the first time, it
+  // refuses the table (Errc::bad_config) if another user could make it change locks by itself, as
+  // with a trigger.
   enum class Uses { no_table, locks, locks_and_line };
-  // Executes the statements, sent in one message, and returns an answer for each. After an error no
-  // transaction is open.
+  // Executes the statements, which are sent in one message, and returns an answer for each. After
+  // an error no transaction is open.
   virtual Result<std::vector<sql::Answer>> run(const std::vector<sql::Statement>& statements,
                                                Scope scope,
                                                Uses uses,
                                                Time limit) = 0;
-  // Returns why the newest run() failed. Unless the cause is `other`, the statements had no effect.
+  // Returns why the newest run() failed. For every cause except `other`, its statements had no
+  // effect.
   virtual sql::Cause cause() const = 0;
-  // Returns the time just before the first byte of the newest run() was sent.
+  // Returns a time just before the first byte of the newest run() was sent.
   virtual Time sent_at() const = 0;
 
   const sql::LockStatements& say() const { return say_; }
@@ -75,24 +81,25 @@ class SqlStore : public TableStore {
                         Time limit,
                         const Change& change) final;
   Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) final;
-  // The rows of some names.
+  // The rows of some names, as load() has read them.
   struct Rows {
     std::vector<sql::LockRow> rows;  // in the order of the names
-    std::int64_t now_us = 0;         // the server's clock after the rows were locked
+    std::int64_t now_us = 0;         // the server's clock, read after the rows were locked
     Time sent_at{};                  // a time before the first byte of the request was sent
-    // For a table that counts as one of four columns: how many of token, version and state it has.
+    // How many of the columns token, version and state the table has; set only if the table counts
+    // as one of four columns.
     std::int64_t own_columns = 0;
   };
   enum class Purpose {
-    writing,        // the rows are locked; the transaction stays open after load()
-    reading,        // nothing is locked, and no transaction is open after load()
-    reading_locks,  // as `reading`, without the table of lines, which may be missing
+    writing,        // locks the rows; the transaction is still open after load()
+    reading,        // locks nothing; no transaction is open after load()
+    reading_locks,  // as `reading`, but without the table of lines, which may not exist
   };
-  // Returns the rows of the names, which must be sorted and have no duplicates.
+  // Reads the rows of the names. The names must be sorted, without duplicates.
   Result<Rows> load(const std::vector<std::string>& names, Purpose purpose, Time limit);
   static constexpr std::size_t k_page = 1000;
-  // Returns the first rows whose names are greater than `name`, k_page at most, without their
-  // lines.
+  // Returns the first k_page rows whose names are greater than `name`, in the order of names,
+  // without their lines.
   Result<Rows> load_behind(const std::string& name, Time limit);
   Result<Rows> load_clock(Time limit);
   Result<Rows> rows_of(const std::vector<std::string>& names,
@@ -101,20 +108,21 @@ class SqlStore : public TableStore {
   Result<Rows> all_rows_of(const sql::Answer& clock, const sql::Table& locks) const;
   Result<void> make_rows(const std::vector<std::string>& names, Time limit);
   Result<void> make_tables(Time limit);
-  // What a step is based on. Loaded: load() has read the rows and begun the transaction.
-  // Remembered: write() begins it, locks the rows, and writes only if locked_by and state are as
-  // remembered, too, and the line has no waiter. The version alone is not enough: a row that was
-  // lost and created again may have the same version, and a holder on another host the same
-  // locked_by; the state has the unique id of the owner.
+  // What a step is based on. `loaded`: load() has read the rows in the transaction that is now
+  // open. `remembered`: the step uses a row that an earlier step wrote. Then write() begins the
+  // transaction, locks the row, and writes only if version, locked_by and state are as remembered
+  // and the line has no waiter. An equal version would not be enough: a row that was lost and
+  // created again may have the same version. Even locked_by may be equal then; but the state has
+  // the unique id of the owner.
   enum class Basis { loaded, remembered };
-  // Writes and commits; rolls back if there is nothing to write. `wakes`: as
-  // TableStore::Step::wakes. Returns false if a row of a lock has changed (by version or locked_by)
-  // and was not written.
+  // Writes and commits; rolls back if there is nothing to write. `wakes` are the ids of waiters and
+  // holders to wake (TableStore::Step::wakes). Returns false if a lock was not written because its
+  // row has changed.
   Result<bool> write(const std::vector<sql::LockWrite>& writes,
                      const std::vector<std::string>& wakes,
                      Basis basis,
                      Time limit);
-  // Carries out one step. Returns false if a row had changed and the step may be repeated.
+  // Carries out one step. Returns false if a row had changed; then the step may be repeated.
   Result<bool> step(const Rows& rows,
                     Basis basis,
                     const std::vector<LockName>& names,
@@ -125,7 +133,7 @@ class SqlStore : public TableStore {
                                                 const std::vector<lease_table::StoredLock>& after,
                                                 const Moment& moment,
                                                 bool writes_locks) const;
-  // The row of one lock as our newest step wrote it. Only rows without waiters are remembered.
+  // The row of one lock as our newest step wrote it. A row is remembered only if it has no waiters.
   struct Remembered {
     Rows rows;
     Time all_live_until;  // no lease in the row ends before this time
@@ -155,7 +163,7 @@ class SqlStore : public TableStore {
   Error too_few_columns() const;
   Error unknown_columns() const;
 
-  std::string table_;  // as in the URL
+  std::string table_;  // the table of locks, as the URL names it
   sql::LockStatements say_;
   std::optional<Remembered> remembered_;
 };
