@@ -29,8 +29,8 @@ const HoldRecord* newest_of(const StoredLock& lock) {
   return newest;
 }
 
-// Returns the waiter's place with this arrival; nullptr: there is none. Arrivals in a line are
-// unique.
+// Returns the waiter's place with this arrival, which is unique within a line; nullptr: the line
+// has no such place.
 const Place* find(const Line& line, std::int64_t arrival_us) {
   const auto at =
       std::lower_bound(line.begin(), line.end(), arrival_us, [](const Place& one, std::int64_t us) {

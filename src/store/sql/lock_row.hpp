@@ -60,7 +60,7 @@ lease_table::Place place_of(std::int64_t arrival_us,
 
 // These functions accept any row, because a server may answer with anything.
 std::string text_at(const Values& row, std::size_t column);  // empty: the column is NULL or missing
-// Returns the number at the beginning of the column's text: 5 for "5.00", 0 if there is none.
+// Returns the number at the beginning of the column's text: 5 for "5.00", 0 for a text without one.
 std::int64_t number_at(const Values& row, std::size_t column);
 // Returns the number in the value, or the nearest that fits into 64 bits. nullopt: it is no number.
 std::optional<std::int64_t> number_in(const Value& value);
