@@ -21,7 +21,7 @@ struct ConfigFile {
 Result<ConfigFile> read_named_config(const std::string& path);
 
 // Reads the system's or the user's file; empty if it does not exist. Errc::denied: we lack the
-// right to look whether it exists.
+// right to open it, or to look whether it exists.
 Result<ConfigFile> read_usual_config(const std::string& path);
 
 // Returns the `password` of a configuration file, which is `value` now. Each login reads the file

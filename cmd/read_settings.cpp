@@ -153,8 +153,8 @@ Result<void> take_file(Sources& sources, const std::string& path, const Result<C
   return known;
 }
 
-// Takes the settings of the system's file. It is an error if we lack the right to look whether the
-// file exists: it could exist, and without it dlock might use another store or prefix than all
+// Takes the settings of the system's file. It is an error if we lack the right to open the file or
+// to look whether it exists: without the file dlock might use another store or prefix than all
 // others.
 Result<void> take_system_file(Sources& sources, const std::string& path) {
   const auto file = read_usual_config(path);
@@ -163,9 +163,9 @@ Result<void> take_system_file(Sources& sources, const std::string& path) {
                file.error().text + "; all users need it; or name another with --config"};
 }
 
-// Takes the settings of the user's file. If we lack the right to look whether the file exists, it
-// only warns: the home may belong to another user, as after setpriv or in a container, and then the
-// file there is not meant for us.
+// Takes the settings of the user's file. It is only worth a warning if we lack the right to open
+// the file or to look whether it exists: the home may belong to another user, as after setpriv or
+// in a container, and then the file there is not meant for us.
 Result<void> take_users_file(Sources& sources, const std::string& path, const char* variable) {
   const auto file = read_usual_config(path);
   if (file || file.error().code != Errc::denied) return take_file(sources, path, file);

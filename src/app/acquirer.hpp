@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Acquirer: carries out one `dlock acquire` on this machine. It does what a run does, up to the
-// grant. Where a run would start its child, Acquirer passes the grant to `take_over`. If that
+// grant. Where a run would start its child, Acquirer calls `take_over` with the holds. If take_over
 // fails, Acquirer releases the lock, as a run does when its child cannot be started.
 #pragma once
 
@@ -13,7 +13,8 @@ namespace dlock {
 
 class Acquirer : private DriverHooks {
  public:
-  // Takes over the holds, which are valid until `safe_until`. An error: they were not taken over.
+  // Passes the holds on to the user, for example by printing them. Their lease is valid until
+  // `safe_until`. After an error the holds are released.
   using TakeOver = std::function<Result<void>(const Holds&, Time safe_until)>;
 
   Acquirer(RunSession session,
@@ -24,8 +25,8 @@ class Acquirer : private DriverHooks {
       : take_over_(std::move(take_over)),
         driver_(std::move(session), worker, &signals, listener, *this) {}
 
-  // Returns Outcome::Kind::taken; with any other outcome nothing is held. Errc::system only if this
-  // machine fails before the store was asked.
+  // Returns how the acquire ended. Outcome::Kind::taken: the lock is held; otherwise nothing is
+  // held. Errc::system: the kernel refused what dlock needs, before the store was asked.
   Result<Outcome> run() { return driver_.run(); }
 
  private:
@@ -37,7 +38,7 @@ class Acquirer : private DriverHooks {
     driver_.read_clock();
     driver_.feed(event::StartFailed{taken.error()});
   }
-  // An acquire has no child.
+  // An acquire has no child, so there is no guard to set and no group to signal.
   void carry_out(action::SetGuard& /*guard*/) {}
   void carry_out(action::SignalGroup& /*order*/) {}
 

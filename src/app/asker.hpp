@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Asker: sends questions to a store, one after the other, and repeats each as long as that may help
 // (core/retry_loop.hpp). It is for commands that hold nothing meanwhile: `dlock release`, and
-// `dlock renew` up to its first renewal. A signal ends the command, as by default.
+// `dlock renew` up to its first renewal. A signal ends such a command, because signals keep their
+// default actions.
 #pragma once
 
 #include "app/driver.hpp"
@@ -17,8 +18,8 @@ namespace dlock {
 
 class Asker {
  public:
-  // `interrupt`: the interrupt with which the store was opened. `calls` carries out the asks other
-  // than What::call, for a machine that uses worker() afterwards.
+  // `interrupt`: the one with which the store was opened. `calls`: carries out the other requests
+  // (all but What::call), if another machine, such as RenewLoop, uses worker() afterwards.
   Asker(std::unique_ptr<LockStore> store,
         InterruptSlot& interrupt,
         Listener& listener,

@@ -19,7 +19,8 @@ EventSources::EventSources(const Signals* signals, int answers_fd)
   if (error_ == 0 && ::epoll_wait(all_.get(), &event, 1, 0) < 0) error_ = errno;
 }
 
-// Adds a descriptor; the first error is kept.
+// Adds a descriptor to those that the loop waits for. After several failures error() returns the
+// first one.
 void EventSources::add(int fd, Source source) {
   epoll_event event{.events = EPOLLIN, .data = {.u32 = source}};
   if (error_ == 0 && ::epoll_ctl(all_.get(), EPOLL_CTL_ADD, fd, &event) != 0) error_ = errno;

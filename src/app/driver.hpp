@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: MIT
-// Driver: the event loop of a command, for every machine of core (core/machine.hpp). In each turn
-// it waits for signals, the timer, the store and perhaps a process; reads the clock once; passes
-// event::Tick to the machine, if it is due, and then the other events; and carries out the actions
-// that the machine returns. It decides nothing.
+// Driver: the event loop of a command. It runs one machine of core, which decides what to do
+// (core/machine.hpp). In each turn of the loop Driver waits for a signal, the timer, an answer of
+// the store or the end of a process, and reads the clock once. It passes the events to the machine,
+// event::Tick first if the machine's deadline has passed, and carries out the actions that the
+// machine returns.
 //
-// Until a command runs, this thread calls the store, and handles other events during the call. The
-// first call after that starts the store thread, so a short job never has one. For a store that can
-// hang in the kernel (StoreTraits::may_hang), the first call starts the thread.
+// Until a command runs, this thread calls the store itself, and handles other events during the
+// call. The first call while a command runs starts the store thread; a short job ends before that
+// and needs no such thread. A store that can hang in the kernel (StoreTraits::may_hang) is called
+// on the store thread from its first call on.
 //
 // For a command without actions of its own three lines are enough:
 //
-//   StoreWorker worker(std::move(store), calls, interrupt);   // what an Ask means: StoreCalls
+//   StoreWorker worker(std::move(store), calls, interrupt);   // `calls` carries out each Ask
 //   Driver<WatchLoop> driver(WatchLoop(terms, BootClock::now()), worker, voice);
 //   Result<WatchLoop::Outcome> ended = driver.run();
 //
-// A command's own actions go to `arms.carry_out(action)`. Arms derives from DriverHooks and
-// replaces the functions that it needs (Runner, Acquirer).
+// Actions that not every command has, such as StartChild, go to `arms.carry_out(action)`. The class
+// Arms derives from DriverHooks and replaces the hooks that it needs; Runner and Acquirer are such
+// classes.
 #pragma once
 
 #include "base/errno_text.hpp"
@@ -35,9 +38,9 @@
 
 namespace dlock {
 
-// The parts of the loop that a command may replace, besides the actions of its machine.
+// Hooks: functions that the loop calls and that a command may replace.
 struct DriverHooks {
-  bool has_command() const { return false; }  // a command or its leftovers run; see use_of()
+  bool has_command() const { return false; }  // whether a command or its leftovers run
   void asked(action::Ask::What /*what*/) {}   // called after an Ask was passed to the store worker
   std::optional<Time> look_at() const { return {}; }  // the latest time for the next look()
   void look() {}                                      // called at the end of each turn
@@ -47,15 +50,15 @@ struct DriverHooks {
   bool stop() { return false; }  // called after SIGTSTP; false: the driver stops dlock
 };
 
-// The events that one turn waits for, behind one descriptor, so that a store call can wait for it
-// too.
+// Everything that the loop waits for, behind one descriptor, so that a call to the store can wait
+// for this descriptor too.
 class EventSources {
  public:
   // With `signals` null, signals keep their default actions.
   EventSources(const Signals* signals, int answers_fd);
 
   int error() const { return error_; }  // errno if it cannot work, otherwise 0
-  void watch_process(int pidfd);        // -1: the process has ended
+  void watch_process(int pidfd);        // -1: there is nothing to watch
   void process_ended(int pidfd);        // stops watching the process
   // Sets the time at which to wake up; nullopt: never.
   void set_deadline(std::optional<Time> deadline) { timer_.set(deadline); }
@@ -84,7 +87,8 @@ class Driver {
  public:
   using Outcome = typename Machine::Outcome;
 
-  // For a command that a signal may end at any time, as by default: it leaves nothing behind.
+  // For a command that leaves nothing behind: signals keep their default actions and may end it at
+  // any time.
   Driver(Machine machine, StoreWorker& worker, Listener& listener)
       : Driver(std::move(machine), worker, nullptr, listener, no_arms()) {}
   Driver(
@@ -100,10 +104,12 @@ class Driver {
   Driver& operator=(const Driver&) = delete;
   ~Driver() = default;
 
-  // Watches a process; its end is event::ProcessEnded. The caller keeps the ownership of `pidfd`.
+  // Watches a process, and passes its end to the machine as event::ProcessEnded. The caller keeps
+  // the ownership of `pidfd`.
   void watch_process(int pidfd) { sources_.watch_process(process_ = pidfd); }
 
-  // Runs until the outcome. Errc::system only if this machine fails before the store was asked.
+  // Runs until the machine has an outcome, and returns it. Errc::system: the kernel refused what
+  // the loop needs, before the store was asked.
   Result<Outcome> run() {
     if (const int error = worker_.error() != 0 ? worker_.error() : sources_.error(); error != 0)
       return Error{Errc::system, "cannot wait for events: " + errno_text(error)};
@@ -125,7 +131,7 @@ class Driver {
   void feed(Event event) {
     if (!outcome_) carry_out(machine_.on(std::move(event), now_));
   }
-  // To be called after anything that may have taken long.
+  // For Arms: must be called after anything that may have taken long.
   void read_clock() { now_ = BootClock::now(); }
   Time now() const { return now_; }
   const Machine& machine() const { return machine_; }
@@ -152,7 +158,8 @@ class Driver {
     if (!outcome_) arms_.look();
   }
 
-  // Passes a Tick if the deadline of the machine has passed. This comes before all other events.
+  // Passes event::Tick if the machine's deadline has passed. take() does this before it passes
+  // other events.
   void tick() {
     if (machine_.next_deadline().value_or(Time::max()) <= now_) feed(event::Tick{});
   }
@@ -221,7 +228,7 @@ class Driver {
   void take_answer(StoreAnswer& answer) {
     std::visit(
         [this](auto& what) {
-          // A machine gets only the answers to asks that it can make.
+          // A machine that never sends such a request has no function for its answer.
           if constexpr (takes<std::decay_t<decltype(what)>>) feed(std::move(what));
         },
         answer);
@@ -234,8 +241,9 @@ class Driver {
     }
   }
 
-  // While a command runs, or if the store can hang in the kernel, calls go to the store thread,
-  // because this thread must not block. If no thread can be started, the store is called here.
+  // Passes a request to the store worker. While a command runs, or if the store can hang in the
+  // kernel, the store thread makes the call, because this thread must not block. If no thread can
+  // be started, this thread calls the store.
   void carry_out_one(action::Ask& ask) {
     if (arms_.has_command() || worker_.may_hang()) worker_.start();
     worker_.ask(ask);

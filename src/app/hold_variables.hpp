@@ -20,10 +20,12 @@ struct Variable {
 // Returns all variables except DLOCK_HOLDS.
 std::vector<Variable> hold_variables(const Holds& holds);
 
-// Returns whether the variable describes a hold. If so, an outer run's value is not passed on.
+// Returns whether the variable is one of those that describe a hold, such as DLOCK_TOKEN. A run
+// does not pass the inherited value of such a variable on to its command.
 bool is_hold_variable(std::string_view name);
 
-// Returns the entries of DLOCK_HOLDS. `keys`: the store's keys of the names.
+// Returns the entries of DLOCK_HOLDS for `holds`. `keys`: for each hold, the key of its name in the
+// store.
 std::vector<AncestorHold> hold_entries(const std::string& store,
                                        const std::vector<std::string>& keys,
                                        const Holds& holds);

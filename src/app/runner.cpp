@@ -12,12 +12,14 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// How often to check if the group is gone. We get SIGCHLD for processes that we have adopted; this
-// check is for processes whose parent lives outside the group.
+// The interval of the checks whether the command's group is gone. dlock gets SIGCHLD when a process
+// ends that it has adopted. The checks are for processes with a living parent outside the group,
+// whose end does not signal dlock.
 constexpr Duration k_look_for_leftovers = 20ms;
-constexpr Duration k_look_for_contained = 1s;  // longer, as contained processes may live for days
+constexpr Duration k_look_for_contained = 1s;  // with --contain: processes may live for days
 
-// Whether the kernel sends this signal to a background group that uses the terminal.
+// Returns whether this is a signal that the kernel sends to a background group that uses the
+// terminal.
 bool is_for_terminal(int signal) {
   return signal == SIGTTIN || signal == SIGTTOU;
 }
@@ -52,8 +54,8 @@ std::optional<Time> Runner::look_at() const {
 }
 
 void Runner::look() {
-  // The store is working on its first request, so this costs no time. If the guard cannot be
-  // started, StartChild tries again and reports the error.
+  // Forks the guard while the store works on its first request, so that the fork costs no time. If
+  // the guard cannot be started, StartChild tries again and reports the error.
   if (std::exchange(guard_due_, false)) static_cast<void>(child_.start_guard());
   if (!leftovers_ || child_.group_alive()) return;
   leftovers_ = false;
@@ -79,7 +81,8 @@ void Runner::carry_out(action::StartChild& start) {
 }
 
 void Runner::carry_out(action::SignalGroup& order) {
-  // dlock itself got this signal: a process sent it, as with SIGTSTP (see stop()).
+  // A process has sent this signal to dlock itself, so dlock will stop without its whole group, as
+  // after SIGTSTP (see stop()).
   if (is_for_terminal(order.signal)) told_to_stop_ = true;
   child_.signal_group(order.signal, order.wake);
 }
@@ -89,8 +92,9 @@ void Runner::child_changed() {
   look_at_child();
 }
 
-// Passes SIGTSTP on to the child. A process has sent it to dlock, or the terminal to our whole
-// group. dlock stops when the child has stopped.
+// Called when dlock gets SIGTSTP, from a process or, with our whole group, from the terminal.
+// Passes the signal on to the child; dlock stops when the child has stopped. Returns false if no
+// command runs.
 bool Runner::stop() {
   if (!has_command()) return false;
   told_to_stop_ = true;
@@ -122,8 +126,9 @@ void Runner::child_ended(const ChildChange& change) {
     status = {ChildStatus::Kind::not_started, error};
   }
   if (terminal_ && terminal_->given()) {
-    // Ctrl-C went only to the group that had the terminal. A shell script above dlock stops only if
-    // it gets the signal too, as it would without dlock.
+    // The command had the terminal, so Ctrl-C went only to its group. This sends the signal to our
+    // own group too: a shell script above dlock stops only if it gets the signal, as it would
+    // without dlock.
     if (change.by_signal && (change.value == SIGINT || change.value == SIGQUIT))
       ::kill(0, change.value);
     terminal_->take_back(change.by_signal);
@@ -132,8 +137,9 @@ void Runner::child_ended(const ChildChange& change) {
   driver_.feed(event::ChildEnded{status, leftovers_, child_.strays()});
 }
 
-// Handles a stopped child. A stop from outside (SIGSTOP) is left alone, and the lease is renewed as
-// usual. A stop by the terminal stops dlock too, so that the shell above sees a stopped job.
+// Handles a stop of the child. After SIGSTOP it does nothing; the lease is renewed as usual. If the
+// child wants the terminal and our group has it, gives the terminal to the child. Otherwise stops
+// dlock too, so that the shell above sees a stopped job.
 void Runner::child_stopped(int number) {
   if (number != SIGTSTP && !is_for_terminal(number)) return;
   if (is_for_terminal(number) && !terminal_) terminal_ = Terminal::of_session();
@@ -152,14 +158,15 @@ void Runner::stop_with_child(bool for_terminal) {
   if (const auto until = driver_.machine().safe_until()) {
     listener_.on_stopped(*until, *until - BootClock::now());
   }
-  // If fg has brought us to the foreground meanwhile, we must not stop.
+  // The shell's fg may have brought our group to the foreground meanwhile. Then dlock must not
+  // stop.
   const bool wanted = !for_terminal || !terminal_->is_ours();
-  // If the child has the terminal, Ctrl-Z reaches only the child's group. So the rest of our own
-  // pipeline is stopped together with dlock.
+  // If the child has the terminal, Ctrl-Z reaches only the child's group. So dlock stops its own
+  // group with itself: the other commands of its pipeline must stop too.
   const bool group_too = !std::exchange(told_to_stop_, false) && had_terminal;
   const bool stopped = wanted && signals_.stop_here(group_too);
-  // dlock cannot stop, as no parent could continue it: the command stays stopped, and dlock renews
-  // the lease.
+  // dlock was not stopped, because no shell could continue it. The command stays stopped, and dlock
+  // goes on renewing the lease.
   if (wanted && !stopped && for_terminal) return listener_.on_left_stopped();
   // The clock is read first: a child whose lease has ended is killed before it runs again.
   driver_.read_clock();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Runner: carries out one `dlock run` on this machine: a RunSession in a Driver, with its command,
-// the guard and the terminal. It decides nothing except which process group has the terminal.
+// Runner: carries out one `dlock run` on this machine. A RunSession decides, and a Driver runs it;
+// Runner has the command, its guard and the terminal. It decides nothing except which process group
+// has the terminal.
 #pragma once
 
 #include "app/driver.hpp"
@@ -20,7 +21,8 @@ namespace dlock {
 class RunListener : public Listener {
  public:
   virtual void on_started(pid_t child) = 0;
-  // The user stopped the job. The lease ends at `safe_until`, in `left`, unless dlock is continued.
+  // The user has stopped the job, and dlock is about to stop. The lease ends at `safe_until`, in
+  // `left`, unless dlock is continued.
   virtual void on_stopped(Time safe_until, Duration left) = 0;
   // The command needs a terminal that dlock cannot give to it, and stays stopped.
   virtual void on_left_stopped() = 0;
@@ -30,7 +32,7 @@ class RunListener : public Listener {
 
 struct RunPlan {
   std::vector<std::string> words;        // the command
-  std::vector<std::string> environment;  // to be added to our environment
+  std::vector<std::string> environment;  // what dlock inherited, as "NAME=value"
   std::string store;                     // the store's name in DLOCK_HOLDS
   std::vector<std::string> keys;         // the names' keys in DLOCK_HOLDS
   bool contain = false;
@@ -45,7 +47,8 @@ class Runner : private DriverHooks {
          Child child,
          RunListener& listener);
 
-  // Runs until the outcome. Errc::system only if this machine fails before the store was asked.
+  // Runs until the session has an outcome, and returns it. Errc::system: the kernel refused what
+  // dlock needs, before the store was asked.
   Result<Outcome> run() { return driver_.run(); }
 
  private:
@@ -76,7 +79,7 @@ class Runner : private DriverHooks {
   Child child_;
   RunListener& listener_;
   std::optional<Terminal> terminal_;
-  bool guard_due_ = true;      // the guard can be forked during the first request to the store
+  bool guard_due_ = true;      // the guard is yet to be forked, during the first request
   bool leftovers_ = false;     // the child has ended, but not its group
   bool told_to_stop_ = false;  // dlock itself got a stop signal, not only the child
   Driver<RunSession, Runner> driver_;

@@ -21,21 +21,22 @@ pid_t bare_fork() {
 }
 
 void become_child(const AfterFork& order) {
-  // If the command gets no group of its own, it is not started: in our group it could not be
-  // killed.
+  // A command without a process group of its own is not started: a signal to its group would reach
+  // dlock's group.
   int error = ::setpgid(0, 0) == 0 ? 0 : errno;
   if (order.terminal >= 0) ::tcsetpgrp(order.terminal, ::getpid());
-  // The kernel kills the command when dlock dies. The guard does so too, because a set-uid exec
+  // Makes the kernel kill the command when dlock dies. The guard is needed too: a set-uid exec
   // clears this setting, and the children of the command do not inherit it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != order.parent) ::_exit(127);  // the parent died before the line above
   if (order.cgroup_entry >= 0) [[maybe_unused]]
     const auto n = ::write(order.cgroup_entry, "0", 1);
-  // The child does not wait for an answer: the guard has the order in its queue before the
-  // command's first instruction, even if dlock dies now. If the guard is gone, dlock gets SIGCHLD
-  // and starts another.
+  // Sends the guard its first order and does not wait for an answer: the order is in the guard's
+  // queue before the command's first instruction, even if dlock dies now. If the guard has died,
+  // dlock gets SIGCHLD and starts another.
   send_order(order.guard_line, {.group = ::getpid(), .kill_at = order.kill_at});
-  // Otherwise an exec that hangs would look to the guard like a living dlock.
+  // Closes our copy of dlock's end of the socket. While a copy is open, the guard takes dlock for
+  // alive, even if dlock dies while exec hangs.
   ::close(order.guard_line);
   if (rlimit limit{}; order.limit != 0 && ::getrlimit(RLIMIT_RTTIME, &limit) == 0) {
     limit.rlim_cur = order.limit;
@@ -45,8 +46,8 @@ void become_child(const AfterFork& order) {
     if (place != nullptr) *std::to_chars(place, place + k_pid_room - 1, ::getpid()).ptr = '\0';
   }
   order.signals->give_back();
-  // We may have been frozen since dlock checked the start rule, so the deadline is checked once
-  // more.
+  // dlock has checked that enough of the lease is left (rule 2 of ARCHITECTURE.md), but this
+  // process may have been frozen since then. So it checks the deadline once more.
   if (error == 0 && BootClock::now() >= order.kill_at) error = ETIME;
   if (error == 0) {
     ::execvpe(order.words[0], order.words, order.environment);

@@ -22,12 +22,13 @@ struct AfterFork {
   int terminal = -1;  // the new group gets this terminal; -1: it gets none
   // The new process enters its cgroup by writing here; -1: there is no cgroup.
   int cgroup_entry = -1;
-  // A soft RLIMIT_RTTIME that marks the command (see unlike_limit()); 0: no mark.
+  // A soft RLIMIT_RTTIME by which the command's processes are recognised (unlike_limit()); 0: not
+  // needed.
   unsigned long long limit = 0;
-  int guard_line = -1;  // for the guard's first order, which names our group
+  int guard_line = -1;  // the socket to the guard, for its first order
   Time kill_at;
   int error_pipe = -1;  // if exec fails, its errno is written here as an int
-  // Our pid is written to these places in the environment, in decimal; nullptr: no place.
+  // The child writes its pid, in decimal, to these addresses in `environment`; nullptr: none.
   std::array<char*, 2> pid_places{};
 };
 

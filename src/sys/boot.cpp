@@ -31,8 +31,8 @@ std::string namespace_of(const char* link) {
   return {name.data(), static_cast<std::size_t>(n > 0 ? n : 0)};
 }
 
-// Returns whether the open file belongs to proc(5) and is not mounted over it (Linux 5.8 and
-// newer).
+// Returns whether the open file is the kernel's own file in proc(5), and not a file that a
+// container has mounted in its place. A part of the check needs Linux 5.8.
 bool is_kernels_own(int fd) {
   struct statfs place {};
   struct statx file {};

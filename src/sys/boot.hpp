@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The current boot of the machine. It is the same in all containers of the machine.
+// Identifies the current boot of the machine, which is the same in all its containers.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -20,11 +20,12 @@ struct Boot {
 // time namespace is unknown.
 Result<Boot> this_boot();
 
-// Returns the offset of CLOCK_BOOTTIME in the text of /proc/self/timens_offsets.
+// Returns the offset of CLOCK_BOOTTIME in the text of /proc/self/timens_offsets; nullopt: it is not
+// there.
 std::optional<Duration> boot_offset_in(std::string_view timens_offsets);
 
-// Returns a name for this boot and our pid namespace: a pid means one process only within both.
-// Empty if they are unknown.
+// Returns a name for this boot and our pid namespace, because a pid means one process only within
+// both. Empty if they are unknown.
 std::string pid_space();
 
 }  // namespace dlock

@@ -28,17 +28,18 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
-// systemd gives sockets and a watchdog to one process, by its pid (sd_listen_fds(3),
+// Returns the addresses in `environment` to which the child must write its own pid. systemd gives
+// sockets and a watchdog to one process, which it names by its pid (sd_listen_fds(3),
 // sd_watchdog_enabled(3)). What dlock gets is meant for the command, whose pid is known only after
-// the fork. Returns the places in `environment` to which that pid must be written.
+// the fork.
 std::array<char*, 2> places_for_pid(std::vector<std::string>& environment) {
   constexpr std::array<std::string_view, 2> k_names{"LISTEN_PID=", "WATCHDOG_PID="};
   std::array<char*, 2> places{};
   const auto own = [](std::string_view entry, std::string_view name) {
     return entry.starts_with(name) && entry.substr(name.size()) == std::to_string(::getpid());
   };
-  // Newer systemd also names the process by the inode of its pidfd, which is not known before the
-  // fork.
+  // Newer systemd also names the process by the inode of its pidfd. That of the command is not
+  // known before the fork, so the variable is removed.
   if (std::any_of(environment.begin(), environment.end(), [&](const std::string& entry) {
         return own(entry, k_names.front());
       })) {
@@ -56,7 +57,7 @@ std::array<char*, 2> places_for_pid(std::vector<std::string>& environment) {
   return places;
 }
 
-constexpr int k_most_looks = 10;  // at most this many looks in a row
+constexpr int k_most_looks = 10;  // the most looks at /proc in one group_alive()
 constexpr Duration k_between_waits = std::chrono::seconds(1);
 
 }  // namespace
@@ -78,7 +79,8 @@ Result<Child> Child::prepare(bool contain) {
   } while (older.si_pid != 0);
   if (!any && errno != ECHILD)  // refused: the end of the command would not be seen
     return Error{Errc::system, "cannot wait for processes: " + errno_text(errno)};
-  // Pid 1 of a container gets the orphans of every process that enters the container.
+  // Pid 1 of a container gets the orphans of every process that enters the container, so it may
+  // have children that are not the command's.
   child.strangers_ = any || ::getpid() == 1;
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 && contain)
     return Error{Errc::system, "cannot adopt what the command leaves: " + errno_text(errno)};
@@ -86,11 +88,11 @@ Result<Child> Child::prepare(bool contain) {
 }
 
 Result<void> Child::start_guard() {
-  // The cgroup is not made sooner: a run that ends before it has a guard must leave no cgroup
-  // behind.
+  // The cgroup is made here and not in prepare(): a run that ends before it has a guard must leave
+  // no cgroup behind.
   if (!containment_.has_cgroup()) containment_ = Containment::make(contain_);
   auto started = guard_.start(containment_.kill_switch());
-  children_.open();  // costs no time here: the store is working
+  children_.open();  // costs no time: the store works meanwhile
   return started;
 }
 
@@ -128,7 +130,7 @@ Result<void> Child::start(ChildSpec spec, const Signals& signals) {
   if (pid < 0) {
     return Error{Errc::system, "cannot start a process: " + errno_text(errno)};
   }
-  ::setpgid(pid, pid);  // both processes do it, so the group exists for both
+  ::setpgid(pid, pid);  // the child does it too: the group exists before either goes on
   pid_ = pid;
   guard_.note_order({.group = pid, .kill_at = spec.kill_at});
   error_out_.reset();
@@ -153,8 +155,9 @@ std::optional<std::vector<pid_t>> Child::adopted() const {
   }
 }
 
-// Returns whether the process descends from the command. If we may get other children, descending
-// from dlock is not enough: a proof is needed.
+// Returns whether the process descends from the command. If dlock may have other children, a
+// descendant of dlock counts only if the process or an ancestor is the command, is in the command's
+// cgroup, or has the limit or the mark of the command.
 bool Child::is_of_command(const ProcessEntry& entry) const {
   const std::vector<pid_t> line = lineage(entry, ::getpid());
   if (!strangers_) return !line.empty();
@@ -231,10 +234,10 @@ int Child::exec_error() const {
   return n == static_cast<ssize_t>(sizeof error) ? error : 0;
 }
 
-// Returns whether a process of the command lives; used if /proc does not show our processes.
-// wait(2) without WEXITED ignores dead children, so it fails if no child lives. If we may have
-// children besides the command's, only the group is waited for. The guard is a child too and must
-// be ended for each look, so there is at most one look a second.
+// Returns whether a process of the command lives. For the case that /proc does not show our
+// processes. waitid(2) without WEXITED ignores dead children, so it fails if no child lives. If
+// dlock may have other children, it looks only at the group. The guard is a child too and has to be
+// ended for each look, so there is at most one look a second.
 bool Child::child_lives() {
   const Time now = BootClock::now();
   if (!guard_.dismissed() && now < next_wait_) return true;
@@ -248,8 +251,8 @@ bool Child::child_lives() {
   return lives;
 }
 
-// Looks at /proc again if our children have changed during the look: it may miss a process that was
-// born while its parent died, and such a process has then become our child.
+// Looks at /proc again if the list of our children has changed during the look. The look may have
+// missed a process that was born while its parent died, and that process is now our child.
 bool Child::group_alive() {
   for (int looks = 0; looks < k_most_looks; ++looks) {
     const auto before = adopted();
@@ -267,8 +270,8 @@ bool Child::group_alive() {
 
 void Child::signal_group(int number, bool wake) {
   if (!started()) return;
-  // One call for the group and its guard: if we are frozen before it, the guard lives; after it, no
-  // process of the group does.
+  // The group and its guard are killed by one kill(2). If dlock is frozen before the call, the
+  // guard lives and can kill the group. After the call no process of the group lives.
   if (number == SIGKILL) containment_.kill_all();
   ::kill(-pid_, number);
   if (wake) ::kill(-pid_, SIGCONT);
@@ -283,8 +286,8 @@ void Child::signal_group(int number, bool wake) {
   }
 }
 
-// Signals a process outside the group, which the signal to the group has not reached. The pid may
-// have been reused, so a pidfd holds the process while it is checked again.
+// Signals a process of the command outside its group. The pid may have been reused: so this opens a
+// pidfd, and only then checks that the process still belongs to the command.
 void Child::signal_member(pid_t pid, int number) const {
   const UniqueFd held(::pidfd_open(pid, 0));
   int error = held ? 0 : errno;

@@ -8,8 +8,9 @@
 // (PR_SET_CHILD_SUBREAPER): if we have no other children, the group is empty.
 //
 // If a shell ends in `exec dlock`, dlock inherits the shell's children. They do not belong to the
-// command, but their orphans become our children too. If there are such children, a process belongs
-// to the command only by a proof: its ancestors, its group, the mark or the cgroup.
+// command, but their orphans become our children too. If there are such children, a process counts
+// as the command's only by a proof: its ancestors, its group, the mark in its environment or the
+// cgroup.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -31,12 +32,12 @@ namespace dlock {
 struct ChildSpec {
   std::vector<std::string> words;        // argv, at least one word; the program is found by PATH
   std::vector<std::string> environment;  // all of it, as "NAME=value"
-  std::string mark;                      // a text in the environment of this run alone
+  std::string mark;                      // a text that no other run has in its environment
   int terminal = -1;           // the command's group gets this terminal before exec; -1: none
   Time kill_at = Time::max();  // the guard's first deadline
 };
 
-// How the child's state has changed since the last call.
+// How the command's state has changed since the last call of next_change().
 struct ChildChange {
   enum class Kind { none, ended, stopped, continued };
   Kind kind = Kind::none;
@@ -53,7 +54,7 @@ class Child {
   // Makes the cgroup and forks the guard. The result may be ignored: start() does the same if this
   // was not called or has failed, and returns the error.
   Result<void> start_guard();
-  // Undoes start_guard(): the command will not start soon, and a waiter needs no second process.
+  // Undoes start_guard(), for a dlock that waits for the lock: a waiter needs no second process.
   void drop_guard();
   // Starts the command, and the guard unless it runs already. Errc::system: one of them cannot be
   // forked. A failed exec is reported by exec_error(). If LISTEN_PID or WATCHDOG_PID in the
@@ -65,21 +66,21 @@ class Child {
 
   // Called after SIGCHLD. Reaps adopted children. Returns the command's next change; `ended` once.
   ChildChange next_change();
-  // Returns the errno of a failed exec, otherwise 0. Valid after the end.
+  // Returns the errno of a failed exec, otherwise 0. Valid after the command's end.
   int exec_error() const;
-  // Returns whether a process that belongs to the command still runs. Called after the end. These
-  // belong to the command: its group; processes of our session that have the mark (the group of a
-  // nested run whose dlock was killed); and, with `contain`, every descendant.
+  // Returns whether a process that belongs to the command still runs. Called after the command's
+  // end. These belong to the command: its group; processes of our session that have the mark (the
+  // group of a nested run whose dlock was killed); and, with `contain`, every descendant.
   bool group_alive();
   // Returns how many living descendants do not belong to the command. A nested dlock that runs a
-  // command, and its guard, do not count. Called after the end.
+  // command, and its guard, do not count. Called after the command's end.
   std::size_t strays() const;
 
   // Signals every process of the group, until reap(). The other processes that belong to the
   // command are signalled too: with `contain` always, otherwise after the end. `wake`: CONT
   // follows, for stopped processes.
   void signal_group(int number, bool wake = false);
-  // Each returns why the guard had to be replaced, if it was (see Guard).
+  // Each returns a sentence if the guard had to be replaced, otherwise an empty text (see Guard).
   std::string set_guard(Time kill_at) { return guard_.set_deadline(kill_at); }
   std::string look_at_guard() { return guard_.look(); }
   // Called before the release, when the group seems to be gone: kills what is left of it and the
@@ -99,7 +100,7 @@ class Child {
   Containment containment_ = Containment::make(false);
   bool contain_ = false;
   bool strangers_ = false;  // we may get children that do not belong to the command
-  // A limit that marks the command, see unlike_limit(); 0: not needed.
+  // A limit that only the command's processes have, see unlike_limit(); 0: not needed.
   unsigned long long limit_ = 0;
   Guard guard_;
   mutable ChildList children_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Containment: a cgroup (v2) for the command alone, if we are allowed to make one beside our own.
-// One write by us or the guard kills all its processes, whatever groups and sessions they have made
-// (cgroups(7), cgroup.kill, Linux 5.14 and newer). Without a cgroup these calls do nothing, and
-// Child still finds descendants by their parents.
+// Containment: a cgroup (v2) for the command alone, if we have the right to make one beside our
+// own. One write by dlock or the guard kills all its processes, whatever groups and sessions they
+// have made (cgroups(7), cgroup.kill, Linux 5.14 and newer). Without a cgroup these functions do
+// nothing, and Child still finds descendants by their parents.
 #pragma once
 
 #include "sys/unique_fd.hpp"

@@ -120,7 +120,8 @@ struct Fiber::Context {
     wait = {};
     leave();
   }
-  // The first resume() comes here; makecontext(3) passes no pointer.
+  // The first resume() begins here. makecontext(3) passes no pointer, so this finds the fiber by
+  // t_running.
   static void enter() {
     t_running->context_->run();
   }

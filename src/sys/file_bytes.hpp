@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads and writes bytes of an open file; the caller checks and names the file. EINTR is repeated.
+// Reads and writes bytes of an open file; the caller checks and names the file. A call that a
+// signal interrupts (EINTR) is repeated.
 #pragma once
 
 #include <cstddef>

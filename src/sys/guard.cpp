@@ -73,7 +73,8 @@ std::string Guard::look() {
 }
 
 std::string Guard::replace(const std::string& why) {
-  // A frozen guard dies when it thaws. We do not wait for that: it is reaped like adopted children.
+  // A frozen guard dies only when it thaws. This does not wait for the death: the old guard is
+  // reaped later, like adopted children.
   if (started()) ::kill(pid_, SIGKILL);
   pid_ = 0;
   line_.reset();

@@ -20,25 +20,27 @@ namespace dlock {
 
 class Guard {
  public:
-  // Forks the guard. Errc::system: no process or descriptor is available. `cgroup_kill` as in
-  // GuardStart; it must stay open until dismiss().
+  // Forks the guard. Errc::system: no process or descriptor is available. `cgroup_kill`: the
+  // descriptor by which the guard can kill the command's cgroup, or -1; it must stay open until
+  // dismiss().
   Result<void> start(int cgroup_kill = -1);
   bool started() const { return pid_ > 0; }
   pid_t pid() const { return pid_; }
 
-  // The command sends the first order itself, between fork and exec, with its own pid as the group,
-  // so that the guard has its deadline before the command's first instruction. We only note that
-  // order.
+  // line() is the socket to the guard. The command itself sends the first order there, between fork
+  // and exec, with its own pid as the group. So the guard has its deadline before the command's
+  // first instruction. note_order() only remembers this order.
   int line() const { return line_.get(); }
   void note_order(const GuardOrder& order) { last_ = order; }
 
-  // Moves the deadline. A guard that is gone, or has not answered the previous order (it is
-  // frozen), is replaced. Then returns a sentence that says so and why, otherwise an empty text.
+  // Moves the deadline. Replaces a guard that is gone, or that has not answered the previous order
+  // because it is frozen; then returns a sentence that says so and why. Otherwise returns an empty
+  // text.
   std::string set_deadline(Time kill_at);
   // Called after SIGCHLD: replaces a guard that died or was stopped, and returns as above.
   std::string look();
 
-  // Kills the guard: there is no process left to guard. reap() reaps it.
+  // Kills the guard, because there is no process left to guard. reap() reaps it.
   void dismiss();
   bool dismissed() const { return dismissed_; }
   void reap();

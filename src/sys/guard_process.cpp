@@ -19,7 +19,7 @@ namespace dlock {
 
 namespace {
 
-// The guard's descriptors are moved here, so that one call can close all others.
+// The guard moves its descriptors to these numbers, so that one call can close all others.
 constexpr int k_line = 0;
 constexpr int k_timer = 1;
 constexpr int k_cgroup_kill = 2;
@@ -44,9 +44,9 @@ void set_timer(Time at) {
   ::_exit(0);
 }
 
-// Overwrites this process's copy of dlock's arguments and environment, which ps(1) shows and
-// pkill(1) -f reads, up to the file name that the kernel puts after them. The user's words must not
-// remain: a pattern that matches a run must not match its guard.
+// Replaces this process's copy of dlock's arguments and environment by `text`, for ps(1) and
+// pkill(1) -f. The copy ends before the file name that the kernel puts after it. The user's words
+// must not remain: a pattern that matches a run must not match its guard.
 void show_as(std::string_view text) {
   char* const begin = program_invocation_name;
   char* const end = reinterpret_cast<char*>(::getauxval(AT_EXECFN));  // NOLINT
@@ -73,8 +73,8 @@ void take_places(const GuardStart& start) {
     ::close(k_cgroup_kill);
   }
   ::close(start.dlocks_end);
-  // Closes the descriptors inherited from dlock's caller: otherwise its pipes would not end before
-  // the guard does. Needs Linux 5.9.
+  // Closes the descriptors that dlock's caller passed on: otherwise a reader of the caller's pipes
+  // would wait for the guard to end. Needs Linux 5.9.
   ::close_range(3, ~0U, 0);
 }
 
@@ -97,7 +97,7 @@ void become_guard(const GuardStart& start) {
   for (;;) {
     std::array<pollfd, 2> fds{pollfd{k_line, POLLIN, 0}, pollfd{k_timer, POLLIN, 0}};
     ::poll(fds.data(), fds.size(), -1);
-    // Orders are read before the clock is: a deadline that was moved in time counts.
+    // Reads the orders before the clock, so that a deadline counts that dlock has moved in time.
     GuardOrder next;
     ssize_t n = 0;
     while ((n = ::recv(k_line, &next, sizeof next, MSG_DONTWAIT)) ==

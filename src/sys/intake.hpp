@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Intake: counts the bytes that a connection receives from its server, and does every wait for
-// more. Since all stores use it, no store needs to look at the clock in its loops: a server is late
-// once the call's limit has passed, however much it sends; an interrupt is noticed in every turn;
-// and an endless answer ends at k_answer_bytes. Bytes that have already arrived at the limit are
-// still read, but in k_late_turns turns at most.
+// Intake: does every wait of a connection for its server, and counts the bytes that it receives.
+// All stores use it, so no store needs to look at the clock in its loops. It sees to it that a call
+// ends after its limit however much the server sends, that every turn notices an interrupt, and
+// that an endless answer ends at k_answer_bytes (limits.hpp). Bytes that have already arrived at
+// the limit are still read, but in at most k_late_turns turns.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -24,15 +24,15 @@ class Intake {
   // Begins one turn (one send, one receive or one wait) of the call that ends at `limit`. All turns
   // of a call pass the same limit; another limit begins another call.
   void begin(Time limit);
-  // Notes that a request was sent: an answer begins.
+  // Notes that a request was sent: the bytes of its answer are counted from 0.
   void asked() { bytes_ = 0; }
   void took(std::size_t bytes) { bytes_ += bytes; }
   bool is_flood(std::size_t most = limits::k_answer_bytes) const { return bytes_ > most; }
   // The error of a flood (Errc::protocol). Its text follows the name of the server.
   static Error flood();
 
-  // Waits until `fd` (-1: none) is ready for `events` of poll(2). If a stream of `beside` is no
-  // longer idle, the wait ends as if its limit had passed.
+  // Waits until `fd` (-1: none) is ready for `events` of poll(2). `beside`: other connections. If
+  // one of them has something to read or has ended, the wait ends as if its limit had passed.
   using Beside = std::array<Stream*, 2>;  // null: none
   Wake wait_for(int fd, short events, const Interrupt* interrupt, Time limit, const Beside& beside);
   Wake wait_for(int fd, short events, const Interrupt* interrupt, Time limit) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Interrupt: ends a call that waits in poll(2), or does other work during the call.
+// Interrupt: a descriptor that a call polls besides its own. When it becomes readable, ends_call()
+// does other work, and may end the call.
 #pragma once
 
 #include <poll.h>

@@ -29,8 +29,8 @@ using Addresses = std::vector<SocketAddress>;
 constexpr Duration k_late = 250ms;
 constexpr std::size_t k_most_resolv_conf = std::size_t{64} << 10;
 
-// The result of a query, filled in by its callback. It must outlive the channel, whose destruction
-// calls back once more.
+// The result of a query, filled in by its callback. It must outlive the channel of c-ares, which
+// calls back once more when it is destroyed.
 struct Query {
   bool done = false;
   int status = ARES_SUCCESS;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // One search for the addresses of a name: in /etc/hosts, then at the name servers of
 // resolv.conf(5), by c-ares in our own poll(2) loop. A server that does not answer in its share of
-// the time is passed over (patience() in resolv_conf.hpp). A slow answer costs little: after a
-// quarter of a second IPv4 and IPv6 addresses are asked for separately, which also repeats a lost
-// packet; from then on IPv4 addresses are enough, and at the limit IPv6 addresses are too.
+// the time is passed over (patience() in resolv_conf.hpp). After a quarter of a second without an
+// answer, IPv4 and IPv6 addresses are asked for separately, which also replaces a lost packet. From
+// then on the search ends as soon as it has IPv4 addresses. At the limit it returns what it has,
+// also if that is only IPv6.
 #pragma once
 
 #include "base/boot_clock.hpp"

@@ -14,8 +14,8 @@
 
 namespace dlock {
 
-// Returns whole milliseconds, at most a minute; 0 if the limit has passed. Rounded up: a poll of
-// less than a minute that times out has reached the limit.
+// Returns the time left in whole milliseconds, at most a minute; 0 if the limit has passed. It is
+// rounded up, so that a poll of less than a minute that times out has reached the limit.
 inline int poll_ms(Time limit, Time now) {
   if (limit <= now) return 0;
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(limit - now);

@@ -44,7 +44,7 @@ std::optional<std::string> read_process_file(const std::string& path) {
 
 namespace {
 
-// Parses proc(5), stat: pid (comm) state ppid pgrp session …; comm may contain anything, so its
+// Reads /proc/[pid]/stat: "pid (comm) state ppid pgrp session …". comm may contain anything, so the
 // last ")" ends it. nullopt: the process is gone or dead. A process whose main thread has ended
 // looks dead (Z) but has other threads; a dead process has one thread.
 std::optional<ProcessEntry> entry_of(const std::string& process) {

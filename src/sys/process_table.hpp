@@ -36,7 +36,7 @@ std::optional<std::vector<ProcessEntry>> living_processes();
 class ChildList {
  public:
   void open();
-  // Returns nullopt if there is no such list.
+  // Returns nullopt if the kernel has no such list.
   std::optional<std::vector<pid_t>> look();
 
  private:
@@ -54,9 +54,9 @@ inline bool descends(const ProcessEntry& entry, pid_t ancestor) {
 // process is dead or dying. nullopt: we may not look.
 std::optional<bool> environment_has(pid_t pid, std::string_view text);
 
-// Returns a soft RLIMIT_RTTIME that limits nothing: at least 2^62 us, different each time. A
-// process that sets it marks its descendants, even through env -i. nullopt: this process has, or
-// may have, a real limit.
+// Returns a value for the soft RLIMIT_RTTIME that limits nothing: it is at least 2^62 us, and
+// different each time. Descendants inherit it, even through env -i, so a process that sets it marks
+// them. nullopt: this process has, or may have, a real limit.
 std::optional<unsigned long long> unlike_limit();
 // Returns whether the process has this soft RLIMIT_RTTIME.
 bool has_limit(pid_t pid, unsigned long long limit);

@@ -16,7 +16,7 @@ struct ResolvConf {
   std::chrono::seconds timeout{30};  // limit of the first attempt: 1 s to 30 s
 };
 
-// Skips what it cannot parse.
+// Parses the text of resolv.conf(5); skips what it does not understand.
 ResolvConf read_resolv_conf(std::string_view text);
 
 // Returns how long to wait for one name server before the next is asked. All servers share the time

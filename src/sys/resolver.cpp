@@ -72,7 +72,8 @@ Found find_local(const std::string& host,
                    v6_address(in6addr_loopback, 0, port)};
 }
 
-// The addresses of names that this process has looked up. Bounded: servers may name ever new hosts.
+// The addresses of names that this process has looked up. Their number is limited, because a server
+// may name ever new hosts.
 class Memory {
  public:
   void learn(const std::string& host, std::uint16_t port, const Addresses& addresses) {

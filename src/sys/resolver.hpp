@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Resolves host names to socket addresses, within a limit. Numeric addresses cost nothing; names go
-// through c-ares (name_lookup.hpp). getaddrinfo(3) is never used: it has no limit, and a static
-// binary cannot load its plug-ins (so mDNS, LDAP and other NSS sources are not asked).
+// Resolves host names to socket addresses, within a limit. Numeric addresses take no lookup; names
+// are looked up by c-ares (name_lookup.hpp). getaddrinfo(3) is never used: it has no limit, and a
+// static binary cannot load its plug-ins (so mDNS, LDAP and other NSS sources are not asked).
 //
 // A lookup may take half of the time, so that the rest is left for connecting. Its result is
 // remembered, and used if later no name server answers in time or knows the name: a held lock must
@@ -19,7 +19,8 @@
 
 namespace dlock {
 
-// Returns an IPv4 or IPv6 address without its port; a link-local one with its interface.
+// Returns the text of an IPv4 or IPv6 address without its port. A link-local address has its
+// interface: "fe80::1%eth0".
 std::string numeric_text(const SocketAddress& address);
 
 // Returns at least one address, in the order in which to try them: addresses of silent servers come

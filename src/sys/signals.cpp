@@ -53,8 +53,8 @@ std::optional<int> Signals::next() const {
   signalfd_siginfo info{};
   while (::read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     const int number = static_cast<int>(info.ssi_signo);
-    // A blocked signal arrives even if the caller ignores it. Whether it does is asked here,
-    // because asking at the start would cost a system call for each of the 62 signals.
+    // A blocked signal arrives even if the caller ignores it, so is_ignored() is asked here. Asking
+    // at the start would cost a system call for each of the 62 signals.
     if (!is_ignored(number)) return number;
   }
   return {};

@@ -4,7 +4,8 @@
 // all (a session ticket, a key update). So ask the stream, not the socket, whether anything has
 // come.
 //
-// After an error the stream is unusable. Its end is Errc::unavailable "closed the connection".
+// After an error the stream is unusable. The end of the stream is the error Errc::unavailable
+// "closed the connection".
 #pragma once
 
 #include "base/result.hpp"

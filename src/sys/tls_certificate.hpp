@@ -13,7 +13,8 @@ struct x509_store_ctx_st;  // NOLINT(readability-identifier-naming): OpenSSL's n
 namespace dlock {
 
 // Returns why the certificate is not accepted, with advice. `context`: the verification that has
-// just failed. `host`: the name that the certificate should have. `rename` as in Endpoint.
+// just failed. `host`: the name that the certificate should have. `rename`: advice for a wrong name
+// (Endpoint::rename).
 std::string certificate_problem(x509_store_ctx_st* context,
                                 const std::string& host,
                                 std::string_view rename);

@@ -18,11 +18,12 @@ struct FreeTlsContext {
 };
 using TlsContext = std::unique_ptr<ssl_ctx_st, FreeTlsContext>;
 
-// Errc::bad_config: the file of an option cannot be used; the text says which one, and why.
+// Makes the context. Errc::bad_config: the file of an option cannot be used; the text says which
+// one, and why.
 Result<TlsContext> make_tls_context(const TlsSettings& settings);
 
-// Prepares OpenSSL for hashes and keys; further calls do nothing. TLS needs 500,000 instructions
-// more, which make_tls_context() spends. False: the library cannot be used.
+// Prepares OpenSSL for hashes and keys; further calls do nothing. False: the library cannot be
+// used. Preparing it for TLS takes 500,000 instructions more, so only make_tls_context() does that.
 bool start_crypto_library();
 
 // Returns and removes the newest error of the library on this thread, as a reason.

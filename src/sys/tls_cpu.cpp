@@ -7,8 +7,8 @@
 extern "C" {
 void __real_OPENSSL_cpuid_setup();
 void __wrap_OPENSSL_cpuid_setup();
-// In the section of the code that runs at the start, so that no page of memory is read for this
-// function alone.
+// This function is placed beside other code that runs at the start, so that no page of memory is
+// read for it alone.
 [[gnu::section(".text.startup")]] void __wrap_OPENSSL_cpuid_setup() {}
 }
 

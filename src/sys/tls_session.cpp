@@ -23,7 +23,7 @@ constexpr std::size_t k_piece = std::size_t{16} << 10;
 constexpr char k_alert_record = '\x15';
 constexpr char k_handshake_record = '\x16';
 
-// The reason code of an alert sent by the peer is its number plus this.
+// OpenSSL's reason code for an alert that the peer sent is the alert's number plus this.
 constexpr int k_alerts = 1000;
 
 bool is_address(SSL* ssl, const std::string& host) {

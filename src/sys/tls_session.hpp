@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// TlsSession: the client's side of one TLS connection, as a function of bytes: the peer's bytes go
-// in, plain bytes and bytes to send come out. It has no socket and never waits.
+// TlsSession: the client's side of one TLS connection, as a function of bytes. The peer's bytes go
+// in; plain bytes, and bytes to send to the peer, come out. It has no socket and never waits.
 //
 // It promises that no plain byte is encrypted before the handshake is complete. The handshake is
 // complete only if the chain and the name of the server's certificate were verified (except with
@@ -26,8 +26,9 @@ namespace dlock {
 
 class TlsSession {
  public:
-  // Reads the files of the settings. `host`: the name or address used to find the server. `rename`
-  // as in Endpoint. Errc::bad_config: a file cannot be used, or this dlock was built without TLS.
+  // Reads the files of the settings. `host`: the name or address used to find the server. `rename`:
+  // advice for a wrong name in the certificate (Endpoint::rename). Errc::bad_config: a file cannot
+  // be used, or this dlock was built without TLS.
   static Result<TlsSession> open(const TlsSettings& settings,
                                  const std::string& host,
                                  std::string_view rename = {});

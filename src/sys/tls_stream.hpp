@@ -35,8 +35,8 @@ class TlsStream final : public Stream {
 
   SocketStream socket_;
   TlsSession session_;
-  std::size_t sealed_ = 0;    // number of plain bytes that unsent() carries
-  std::optional<Error> end_;  // returned after the plain bytes before it
+  std::size_t sealed_ = 0;    // how many plain bytes are in session_.unsent()
+  std::optional<Error> end_;  // the error that receive() returns after all plain bytes
 };
 
 }  // namespace dlock

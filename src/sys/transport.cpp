@@ -182,7 +182,8 @@ Result<Reached> connect_tls(const Endpoint& to, const Interrupt* interrupt, Time
   };
   auto reached = connect_host(to, interrupt, limit, attempt);
   if (reached) return reached;
-  // A file that cannot be used is reported before a server that cannot be reached.
+  // If a file of the TLS settings cannot be used, that error is reported, not the server that
+  // cannot be reached.
   if (auto opened = open_session(); !opened) return opened.error();
   return reached;
 }
@@ -263,7 +264,7 @@ Result<std::size_t> Transport::receive(char* buffer,
   const bool may_be_dead = unheard_ && limit > started;
   if (may_be_dead) limit = started + (limit - started) / 2;
   for (;;) {
-    // Polled first: the answer is nearly always still on its way.
+    // Polls before it reads, because the answer is nearly always still on its way.
     if (!stream_->pending()) {
       const Wake wake = intake_.wait_for(stream_->fd(), POLLIN, interrupt_, limit, others);
       if (wake == Wake::limit && may_be_dead) note_silence(*unheard_, true);

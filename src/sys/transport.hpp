@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Transport: one connected stream over a socket (TCP or unix). Every call has a limit on the
-// BootClock, and ends early with Errc::cancelled if its Interrupt says so. Even then it takes what
-// has already arrived, within bounds (Intake): an answer is worth more than a quick end. A Stream
-// moves the bytes.
+// BootClock, and ends early with Errc::cancelled if its Interrupt says so. Even at its limit or
+// after an interrupt a call takes the bytes that have already arrived, within bounds (Intake): an
+// answer is worth more than a quick end. A Stream moves the bytes.
 //
 // An error's text is only the reason ("connection refused", "no answer within 300ms"); the caller
-// adds what could not be reached. After an error the connection is unusable: drop it. The limit is
-// checked after every wake-up, but a sleeping machine does not wake up for it.
+// adds what could not be reached. After an error the connection is unusable and must be dropped.
+// The limit is checked after every wake-up, but a sleeping machine does not wake up for it.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -42,10 +42,10 @@ struct Endpoint {
 class Transport {
  public:
   // Tries the addresses of the host in turn. They share the time left evenly, so that a dead first
-  // address does not take it all. With TLS it returns after the handshake, for which the address's
-  // time must suffice too, and may also return the errors of TlsSession. Errc::no_such_host.
-  // Errc::not_listening: every address refused in time. `interrupt` may be null and must outlive
-  // us.
+  // address does not take it all. With TLS the handshake also has to be complete within the time of
+  // its address, and the errors of TlsSession may be returned too. Errc::no_such_host: the host has
+  // no address. Errc::not_listening: every address refused in time. `interrupt` may be null;
+  // otherwise it must outlive the Transport.
   static Result<Transport> connect(const Endpoint& endpoint,
                                    Time limit,
                                    const Interrupt* interrupt);
@@ -65,9 +65,10 @@ class Transport {
 
   // Receives at least one byte. Errc::unavailable "closed the connection": the end of the stream.
   // Errc::protocol: more than k_answer_bytes since the newest send() or limit. After the limit,
-  // receives only bytes that have already arrived. Errc::timed_out may come early: if one of
-  // `beside` has something to read or has ended; or at half of the limit, if the server has been
-  // silent so far and its host has other addresses, which the next connect() tries first.
+  // receives only bytes that have already arrived. Errc::timed_out comes before the limit in two
+  // cases: one of `beside` has something to read or has ended; or half of the time has passed, the
+  // server has never sent a byte, and its host has other addresses, which the next connect() tries
+  // first.
   using Others = std::array<Transport*, 2>;  // null: none
   Result<std::size_t> receive(char* buffer,
                               std::size_t size,

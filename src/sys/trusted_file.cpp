@@ -90,8 +90,8 @@ Result<TrustedFile> read_all(const std::string& path, int fd, const struct stat&
   return file;
 }
 
-// Checks that the file belongs to root or us. A FIFO must also not be writable by others, like a
-// regular file; for a device the owner is enough.
+// Returns an error unless the file belongs to root or us. A FIFO must also not be writable by
+// others, like a regular file; for a device the owner is enough.
 Result<void> check_named(const std::string& path, const struct stat& status) {
   if (S_ISDIR(status.st_mode)) return bad(path, "is a directory");
   if (S_ISREG(status.st_mode)) return check_writers(path, status);
@@ -118,7 +118,8 @@ Result<TrustedFile> read_named_file(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), k_look_first));
   const int failed = errno;
   const bool opened = static_cast<bool>(fd);
-  // A descriptor can be read even if it is a socket or was opened with rights that we do not have.
+  // The open fails for /dev/fd/3 if descriptor 3 is a socket or was opened with rights that we do
+  // not have. The descriptor itself can be read nevertheless.
   if (const auto given = descriptor_of(path); !opened && given) {
     fd.reset(::fcntl(*given, F_DUPFD_CLOEXEC, 0));
     if (fd) ::lseek(fd.get(), 0, SEEK_SET);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Reads files that decide where dlock connects and what it sends there. The file that is checked is
-// the opened one, which is then read. A file that another ordinary user could have written is
-// refused: it must belong to root or to us, and neither group nor others may write it.
+// Reads files that decide where dlock connects and what it sends there. A file is opened, then
+// checked, then read, so that no other file can take its name in between. A file that another
+// ordinary user could have written is refused: it must belong to root or to us, and neither group
+// nor others may write it.
 #pragma once
 
 #include "base/result.hpp"
@@ -14,8 +15,9 @@ namespace dlock {
 
 struct TrustedFile {
   std::string text;
-  // Group or others can read the file, and neither root nor a read-only mount has arranged that:
-  // worth a warning if it contains a secret.
+  // Group or others can read the file: worth a warning if it contains a secret. False for a file
+  // that root has put into a folder of root, and on a read-only mount: there the user did not
+  // choose the rights.
   bool is_exposed = false;
 };
 
@@ -24,21 +26,23 @@ struct TrustedFile {
 // writer. Errors are Errc::bad_config.
 Result<TrustedFile> read_named_file(const std::string& path);
 
-// Reads a file in a usual place, where others may have put something: it must be a regular file.
-// nullopt only if there is no file (ENOENT, ENOTDIR). Errc::denied: we may not look there. Other
-// errors are Errc::bad_config.
+// Reads a file that the caller did not name, at a path where others may have put something: it must
+// be a regular file. nullopt only if there is no file (ENOENT, ENOTDIR). Errc::denied: we lack the
+// right to open it, or to look for it. Other errors are Errc::bad_config.
 Result<std::optional<TrustedFile>> read_usual_file(const std::string& path);
 
-// Checks a named file that another library will read (a private key), without reading it. Returns
-// whether it is exposed. A file that cannot be opened is not checked.
+// Checks a file that the caller named and another library will read (a private key), without
+// reading it. Returns whether it is exposed (TrustedFile::is_exposed). A file that cannot be opened
+// is not checked.
 Result<bool> check_named_file(const std::string& path);
 
-// Checks a named file without a secret (a certificate). Only for a FIFO does the owner matter.
+// Checks a file that contains no secret (a certificate). Refuses only a FIFO that another user owns
+// or can write.
 Result<void> check_named_pipe(const std::string& path);
 
-// Reads a named file again, for a secret that may change while we run. nullopt: the file cannot be
-// read or trusted now, or it could not be read twice anyway (a pipe, or a descriptor, whose number
-// may mean another file now). Never blocks on a FIFO.
+// Reads a file that the caller named again, because its secret may change while dlock runs.
+// nullopt: the file cannot be read or trusted now, or is under /dev or /proc: a pipe cannot be read
+// twice, and the number of a descriptor may mean another file now. Never blocks on a FIFO.
 std::optional<std::string> read_again(const std::string& path);
 
 struct PasswordFile {
