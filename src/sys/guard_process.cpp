@@ -97,7 +97,7 @@ void become_guard(const GuardStart& start) {
   for (;;) {
     std::array<pollfd, 2> fds{pollfd{k_line, POLLIN, 0}, pollfd{k_timer, POLLIN, 0}};
     ::poll(fds.data(), fds.size(), -1);
-    // Reads the orders before the clock, so that a deadline counts that dlock has moved in time.
+    // Reads the orders before the clock, so that a deadline that dlock has moved in time counts.
     GuardOrder next;
     ssize_t n = 0;
     while ((n = ::recv(k_line, &next, sizeof next, MSG_DONTWAIT)) ==
