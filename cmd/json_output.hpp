@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // All JSON that dlock writes, except its log: the output of --json, and a run's --result-file.
-// dlock(1) describes it. inspect and list share one schema; acquire, doctor, config and the result
-// file have one each. Each schema has version 1.
+// dlock-json(7) describes it. inspect and list share one schema; acquire, doctor, config and the
+// result file have one each. Each schema has version 1.
 #pragma once
 
 #include "cmd/settings.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The table of what the user gets for each notice of the core: its event and fields in JSON, its
-// log level, its sentence. run, acquire, wait and renew all use this table. dlock(1) lists the
+// log level, its sentence. run, acquire, wait and renew all use this table. dlock-json(7) lists the
 // events.
 #pragma once
 

@@ -218,7 +218,7 @@ const Said* find_said(const Source& source, std::string_view name) {
 
 // Returns an error if a source has two settings that exclude each other. `shared`, `exclusive` and
 // `slots` exclude each other only on the command line. In the other sources the last of them in the
-// order of all_settings() wins, as dlock(1) documents.
+// order of all_settings() wins, as dlock.toml(5) documents.
 Result<void> check_contradictions(const Source& source) {
   constexpr std::array<std::array<std::string_view, 2>, 5> k_pairs{{{"nonblock", "wait"},
                                                                     {"quiet", "verbose"},

@@ -106,7 +106,7 @@ Result<void> apply_options(Settings& settings, const std::vector<Given>& given);
 // Returns the defaults, overridden by the files, the environment and the options `given`, in this
 // order. `config`: the only file to read, instead of the user's and the system's. Errc::bad_usage:
 // an error on the command line; Errc::bad_config: an error elsewhere. The rights of files are
-// checked as dlock(1), FILES, says.
+// checked as dlock.toml(5) says.
 Result<Settings> read_settings(const std::vector<Given>& given,
                                const std::optional<std::string>& config);
 

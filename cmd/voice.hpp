@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Makes the sentences that a user reads while dlock waits for a lock, holds it and loses it. Each
 // is one line in lower case that says what happened to which lock, why, and what follows. It
-// escapes texts of other programs. With --log-format json it writes the events that dlock(1) lists;
-// some of these have no sentence.
+// escapes texts of other programs. With --log-format json it writes the events that dlock-json(7)
+// lists; some of these have no sentence.
 #pragma once
 
 #include "app/runner.hpp"

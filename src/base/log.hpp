@@ -45,7 +45,7 @@ struct LogEvent {
     std::string_view name;
     std::variant<std::int64_t, std::string, Object> value;
   };
-  std::string_view name = "message";  // one of the names listed in dlock(1)
+  std::string_view name = "message";  // one of the names listed in dlock-json(7)
   // One line; text from outside must have gone through printable() or in_quotes().
   std::string_view text;
   std::vector<Field> fields = {};  // only in JSON

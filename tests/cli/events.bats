@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # With --log-format json every line is an event that a program can read: what happened, when, to
-# which lock and hold, and until when the lease is good. dlock(1), LOG EVENTS, is the schema.
+# which lock and hold, and until when the lease is good. LOG EVENTS in dlock-json(7) is the schema.
 # shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
 
 load ../support/suite

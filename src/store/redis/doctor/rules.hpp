@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The rules by which `dlock doctor` judges Redis: one small pure function for each check. The
-// checks and their ids are listed in dlock(1), "The checks of doctor".
+// checks and their ids are listed in dlock-doctor(7).
 #pragma once
 
 #include "core/lease.hpp"
