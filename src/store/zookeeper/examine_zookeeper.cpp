@@ -25,7 +25,7 @@ std::string url_of(const Endpoint& server) {
          text_of(HostPort{server.host, server.port});
 }
 
-// Returns the rest of the line after `word`.
+// Returns the rest of the first line that contains `word`, after `word`.
 std::string line_behind(std::string_view text, std::string_view word) {
   const auto at = text.find(word);
   if (at == std::string_view::npos) return {};
@@ -70,8 +70,8 @@ std::optional<ZkServerWords> examine_server(const Endpoint& server,
   return words;
 }
 
-// Returns what identifies the place of the locks: the creation of the URL's folder; without a
-// folder the list of servers, since the root node has no identity.
+// Returns what tells this store from others: the creation of the URL's folder or, if the URL has no
+// folder, the list of servers, because the root node has no creation.
 Identity identity_of(ZkSession& session, const ZkAddress& address, Time until) {
   Identity identity{.unseen = ""};
   const bool has_folder = !address.chroot.empty();
@@ -106,8 +106,8 @@ Finding examine_folder(ZkSession& session, const ZkAddress& address, Time soon) 
   return judge_zk_folder(folder, zk_others(answers->front().acl, address.user), address.is_private);
 }
 
-// Opens a session that is as long as a lease, adds what it shows to the findings and the identity,
-// and ends it at once.
+// Opens a session with the timeout of a lease, adds what the session shows to the findings and the
+// identity, and ends the session at once.
 void examine_session(const ZkAddress& address,
                      const StoreOptions& options,
                      const ExamineTerms& terms,

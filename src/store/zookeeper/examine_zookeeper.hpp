@@ -22,14 +22,15 @@ struct ZkServerWords {
   std::string version;  // "3.8.0"
   std::string mode;     // "leader", "follower", "observer", "standalone"
 };
-// Returns nullopt if the server is not serving, or if "srvr" is not in its 4lw.commands.whitelist.
+// Reads the answer to "srvr". Returns nullopt if the server is not serving, or if "srvr" is not in
+// its 4lw.commands.whitelist.
 std::optional<ZkServerWords> parse_srvr(std::string_view answer);
 
 Finding judge_zk_version(const std::string& version);
 Finding judge_zk_mode(const std::string& mode);
 Finding judge_zk_servers(std::size_t named);
-// Judges the rights to `folder`, the folder of the locks. `others`: the other users with rights to
-// it (zk_rights.hpp).
+// Returns the finding about the rights to `folder`, the folder of the locks. `others`: the other
+// users with rights to it (zk_rights.hpp).
 Finding judge_zk_folder(const std::string& folder, const std::string& others, bool is_private);
 
 }  // namespace dlock

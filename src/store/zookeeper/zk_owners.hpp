@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // ZkOwners: the sessions that own the nodes of locks. Each claim has its own session with the
-// length of its lease; the nodes of its holds and places disappear with the session. Nested runs
-// and the commands after `acquire` use a session that another process created. If the reply to a
-// session's creation was lost, its number is read from the node. Used by one thread at a time.
+// length of its lease; the nodes of its holds and of its places in line disappear with the session.
+// Nested runs and the commands after `acquire` use a session that another process created. If the
+// answer to a session's creation was lost, the session's number is read from its node. Used by one
+// thread at a time.
 #pragma once
 
 #include "core/names.hpp"
@@ -45,11 +46,12 @@ class ZkOwners {
   bool owns(const OwnerId& owner, const std::string& path) const;
   // Adds a node to the session with this number, if it is one of ours.
   void note_node(std::int64_t number, const std::string& path);
-  // Notes that a node is gone. A session of ours that has no other node is ended.
+  // Notes that a node is gone. If it was the last node of one of our sessions, that session is
+  // ended.
   void forget_node(const std::string& path, Time limit);
   // Ends the owner's session if it has no nodes.
   void quit_idle(const OwnerId& owner, Time limit);
-  void disconnect();  // the sessions continue
+  void disconnect();  // closes the connections; the sessions continue
 
  private:
   ZkAddress address_;

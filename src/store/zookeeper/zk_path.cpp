@@ -9,7 +9,8 @@
 namespace dlock {
 namespace {
 
-// Returns the bytes of the first character, or one byte if they are not UTF-8. Never empty.
+// Returns the bytes of the first character, or one byte if the text does not begin with UTF-8. The
+// result is never empty.
 std::string_view next_character(std::string_view text) {
   const auto first = static_cast<unsigned char>(text.front());
   const std::size_t length = first < 0x80 ? 1 : first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
@@ -17,8 +18,8 @@ std::string_view next_character(std::string_view text) {
   return is_utf8(whole) ? whole : text.substr(0, 1);
 }
 
-// Returns whether ZooKeeper's PathUtils.validatePath refuses the character. UTF-8 bytes sort as the
-// characters do.
+// Returns whether ZooKeeper's PathUtils.validatePath refuses the character. Comparing bytes is
+// enough, because UTF-8 bytes sort as the characters do.
 bool is_refused(std::string_view character) {
   const auto within = [character](std::string_view first, std::string_view last) {
     return character >= first && character <= last;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Converts the names of locks to names of nodes. ZooKeeper refuses some names ("." and "..", names
-// with a '/') and some characters: control characters, U+E000 to U+F8FF, and U+FFF0 and above (it
-// counts in UTF-16, so all characters beyond U+FFFF too). In a node's name these characters, '%'
+// with a '/') and some characters: control characters, U+E000 to U+F8FF, and U+FFF0 and above (also
+// all characters beyond U+FFFF, because it reads UTF-16). In a node's name these characters, '%'
 // and bytes that are not UTF-8 are percent-encoded. Any other name is unchanged, so that other
 // programs find its node. Different locks have different nodes.
 #pragma once
@@ -14,8 +14,8 @@ namespace dlock {
 // Returns the name of the lock's node. `name` is not empty.
 std::string zk_node_of(std::string_view name);
 
-// Returns the name of the lock with this node. A node of another program may contain a raw '%'; it
-// is decoded too.
+// Returns the name of the lock with this node. In the name of another program's node a '%' may mean
+// itself; it is decoded all the same.
 std::string zk_name_of(std::string_view node);
 
 // Returns whether ZooKeeper accepts this path: like "/a/b", but not "/", and without a '/' at its

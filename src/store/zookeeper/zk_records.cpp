@@ -10,11 +10,12 @@
 namespace dlock {
 namespace {
 
-// Long enough for a long list of children; the server's limit for requests is 1 MiB.
+// The longest answer that is read. A list of many children can be longer than 1 MiB, the server's
+// limit for requests.
 constexpr std::int32_t k_longest_frame = limits::k_answer_bytes;
 constexpr std::size_t k_length_bytes = 4;
 
-constexpr std::int32_t k_error_type = -1;  // stands in place of the type of a part that failed
+constexpr std::int32_t k_error_type = -1;  // the type in the answer to a part that failed
 constexpr std::int32_t k_create_type = 1;
 constexpr std::int32_t k_undone = -2;
 constexpr std::int32_t k_login_type = 100;
@@ -201,9 +202,9 @@ void set_code(ZkAnswer& answer, std::int32_t error) {
 
 void read_body(Reader& in, const ZkRequest& request, ZkAnswer& answer);
 
-// Reads the answer to one part. If a multi fails, each part has an error: 0 before the part that
-// failed, -2 after it. For a created node the stat is missing if the server answers as to the older
-// kind of create.
+// Reads the answer to one part. If a multi fails, the answer to each part is an error number: 0 for
+// parts before the one that failed, -2 for parts after it. The answer to a create may lack the
+// stat, if the server answers as to the older kind of create.
 void read_part(Reader& in, const ZkRequest& request, ZkAnswer& answer) {
   const std::int32_t type = in.number();
   const bool end = in.flag();
@@ -281,8 +282,8 @@ ZkHeader read_header(Reader& in) {
 
 }  // namespace
 
-// Computes the password as the servers do: bytes of java.util.Random, seeded with the number and
-// two constants.
+// Computes the password as the servers do: it is the bytes of java.util.Random, seeded with the
+// session's number and a constant.
 ZkIdentity zk_identity_of(std::int64_t number) {
   constexpr std::uint64_t k_of_server = 0xB3415C00;
   constexpr std::uint64_t k_factor = 0x5DEECE66D;
@@ -348,7 +349,7 @@ std::optional<ZkConnected> zk_connected(std::string_view frame) {
   connected.timeout_ms = in.number();
   connected.identity.number = in.long_number();
   connected.identity.password = Secret(in.text());
-  // Servers before 3.4 omit the read-only flag, so it may be missing here.
+  // The read-only flag may be missing at the end of the frame, as servers before 3.4 omit it.
   if (!in.ok() || version != 0 || connected.timeout_ms < 0) return {};
   return connected;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ZooKeeper's requests and answers, and their encoding: frames of jute records, big-endian. Pure
-// functions. We have our own because ZooKeeper's C library believes the size of a list before it
-// has checked that the list is there, and leaks what it has read of a broken list.
+// functions. dlock does not use ZooKeeper's C library: it trusts the size that a list claims to
+// have before the list has arrived, and leaks the memory of a list that is broken.
 //
 // Paths are absolute. No byte from a server is trusted: a record that does not parse is no answer.
 // A null text is read as empty.
@@ -21,10 +21,11 @@
 
 namespace dlock {
 
-// The kinds of requests: which fields each uses, and what its answer has.
+// The kinds of requests. The comments name the fields that a request uses and the fields of its
+// answer.
 enum class ZkOp {
-  // Path, data, node: answers the path, with its number, and the stat (in a multi perhaps only its
-  // zxids).
+  // path, data, node: answers path (with the node's number) and stat (in a multi perhaps only its
+  // zxids)
   create,
   remove,         // path, version
   exists,         // path, watch: answers stat
@@ -34,7 +35,7 @@ enum class ZkOp {
   set_data,       // path, data, version: answers stat
   check,          // path, version; only in a multi
   multi,          // parts (create, remove, set_data, check): all are carried out, or none
-  sync,           // path: afterwards this server has seen all earlier writes
+  sync,           // path: when it is answered, this server has seen all earlier writes
   close_session,  // ends the session and its nodes; no request may follow
 };
 
@@ -42,7 +43,7 @@ enum class ZkNode {
   persistent,
   ephemeral,             // removed when its session ends
   ephemeral_sequential,  // ephemeral; its name is `path` plus a number of ten digits
-  container,             // removed within a minute after its last child
+  container,             // removed within a minute after its last child is removed
 };
 
 struct ZkRequest {
@@ -54,12 +55,12 @@ struct ZkRequest {
   ZkNode node = ZkNode::persistent;
   bool for_all = false;  // all users may read the new node, even with ZkAcl::secret
   std::int32_t version = k_any_version;
-  bool watch = false;  // an event on this connection tells when this answer is no longer true
+  bool watch = false;  // the server sends an event once this answer is no longer true
   std::vector<ZkRequest> parts = {};
 };
 
 struct ZkStat {
-  std::int64_t czxid = 0;     // zxid of the node's creation
+  std::int64_t czxid = 0;     // zxid (number of the write) of the node's creation
   std::int64_t mzxid = 0;     // zxid of the newest set_data, or czxid
   std::int64_t ctime_ms = 0;  // the leader's wall clock, at the creation
   std::int64_t mtime_ms = 0;
@@ -84,7 +85,8 @@ struct ZkAnswer {
   ZkStat stat = {};
   std::vector<std::string> children = {};  // names, in no particular order
   std::vector<ZkRight> acl = {};
-  // Answers to the parts of a multi, whose own `code` is that of the first part that failed.
+  // For a multi: the answers to its parts. The `code` of the multi is that of the first part that
+  // failed.
   std::vector<ZkAnswer> parts = {};
 };
 
@@ -97,13 +99,13 @@ struct ZkEvent {
 // A session's number and password: with them another connection or process can take it over.
 struct ZkIdentity {
   std::int64_t number = 0;  // 0: a new session
-  // A program that knows number and password can release the session's locks.
+  // Kept secret: a program that knows number and password can release the session's locks.
   Secret password = Secret(std::string(16, '\0'));
 };
 
-// Returns the identity of another process's session from its number, which is in its nodes. Servers
-// do not store passwords: each computes them from the number, so that any server can continue a
-// session (ZooKeeperServer.generatePasswd, versions 3.0 to 3.9).
+// Returns the identity of another process's session. `number` is known from the nodes of the
+// session. Servers do not store passwords: each computes them from the number, so that any server
+// can continue a session (ZooKeeperServer.generatePasswd, versions 3.0 to 3.9).
 ZkIdentity zk_identity_of(std::int64_t number);
 
 struct ZkConnected {
@@ -121,12 +123,12 @@ std::string zk_request_frame(std::int32_t xid, const ZkRequest& request, ZkAcl a
 
 // --- received frames ----------------------------------------------------------------------------
 
-// Splits received bytes, in pieces of any size, into frames.
+// Joins received pieces of any size, and splits them into frames.
 class ZkFrames {
  public:
   void add(std::string_view bytes) { bytes_ += bytes; }
-  // Removes and returns the next whole frame; nullopt: it is incomplete. After Errc::protocol no
-  // frame follows.
+  // Removes and returns the next whole frame; nullopt: no frame is complete. After Errc::protocol
+  // no frame follows.
   Result<std::optional<std::string>> next();
   bool empty() const { return bytes_.empty(); }
 
@@ -143,7 +145,7 @@ struct ZkHeader {
   std::int32_t error = 0;
 };
 
-// Read a frame. Each returns nullopt if the frame is no such record.
+// These functions read the record in a frame. Each returns nullopt if the frame has another record.
 std::optional<ZkConnected> zk_connected(std::string_view frame);
 std::optional<ZkHeader> zk_header(std::string_view frame);
 std::optional<ZkEvent> zk_event(std::string_view frame);

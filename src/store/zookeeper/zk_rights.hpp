@@ -11,8 +11,8 @@
 namespace dlock {
 
 // Returns the ACL's entries that give users other than `user` more than the right to read, as zkCli
-// writes them; empty: no such entry. One digest entry with our user's name counts as ours: if it
-// had another password, we could write nothing there anyway.
+// writes them; empty: no such entry. A digest entry with the name `user` counts as ours whatever
+// its password: with another password we could write nothing there anyway.
 std::string zk_others(const std::vector<ZkRight>& acl, std::string_view user);
 
 }  // namespace dlock

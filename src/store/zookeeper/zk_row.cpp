@@ -25,8 +25,8 @@ struct NodeName {
   std::string_view end;  // the text before the number
   Mode mode;
 };
-// The names of new nodes: one entry for each layout and mode. Where two entries have the same end,
-// the first one gives the mode of a node that was read.
+// How the names of nodes end: one entry for each layout and mode. If two entries of a layout have
+// the same end, a node with that end is read as the mode of the first entry.
 constexpr std::array<NodeName, 8> k_names{{
     {ZkLayout::curator, "lock-", Mode::plain},
     {ZkLayout::curator, "__WRIT__", Mode::exclusive},
@@ -56,7 +56,7 @@ Place place_of(const contender::Holder& holder, Mode mode, StoreTime now) {
                      .slots = mode == Mode::slots ? holder.slots : 0}};
 }
 
-// Reads the nodes of a row one by one.
+// Reads the nodes of a row (zk_row.hpp) one by one, in the order of arrival.
 class RowReader {
  public:
   RowReader(ZkRow& row, StoreTime now) : row_(row), now_(now) {}
@@ -103,7 +103,7 @@ class RowReader {
       if (!row_.state.foreign)
         row_.state.foreign = {.type = "ZooKeeper node",
                               .who = who,
-                              .endless = node.stat.owner == 0,  // it does not end with a session
+                              .endless = node.stat.owner == 0,  // no session ends it
                               .shared = node.place.mode == Mode::shared};
       return;
     }
@@ -190,7 +190,7 @@ class RowWriter {
     const auto old = std::find_if(before_.state.line.begin(),
                                   before_.state.line.end(),
                                   [&](const Place& one) { return one.id == place.id; });
-    if (place.alive_until <= old->alive_until) return;  // a turn is not recorded in the node
+    if (place.alive_until <= old->alive_until) return;  // a turn shortens it; nodes do not say so
     if (before_.early.contains(at->second))
       set(at->second, place_json(place));
     else
@@ -212,8 +212,8 @@ class RowWriter {
       change_.makes_note = true;
   }
 
-  // Adds the condition that no run has succeeded since the row was read: that would have created or
-  // changed the note. That there is no note is proved by creating and removing it.
+  // Adds the condition that the note of the lock (its last success) is as it was read. If there was
+  // no note, the change creates it and removes it again, which fails if the note exists now.
   void prove_note() {
     if (proved_) return;
     if (before_.note) {
@@ -262,7 +262,7 @@ class RowWriter {
   ZkChange& change_;
   std::set<std::size_t> taken_;  // nodes whose version the change already compares
   bool grants_ = false;
-  bool proved_ = false;  // the change already proves that the note is as it was read
+  bool proved_ = false;  // the change already has that condition on the note
 };
 
 }  // namespace
@@ -310,7 +310,7 @@ bool may_be_passed_over(const ZkRow& row) {
   if (row.state.line.empty()) return false;
   const std::string& id = row.state.line.front().id;
   const std::size_t index = row.waiters.at(id);
-  // A foreign waiter has the path of its node as its id.
+  // The id of a foreign waiter is the path of its node.
   return !row.early.contains(index) && id != row.nodes[index].path;
 }
 
@@ -322,7 +322,8 @@ void add_zk_change(const ZkRow& before,
   RowWriter(before, which, after, step, change).write();
 }
 
-// If the folder of notes is missing, this change also creates it, with version 0 and without data.
+// If the folder of notes is missing (its epoch was read as 0), the caller creates it with version 0
+// and without data, which fits the condition.
 void add_zk_epoch(const std::string& folder,
                   const contender::Epoch& read,
                   std::int64_t wanted,

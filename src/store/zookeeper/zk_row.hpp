@@ -15,8 +15,10 @@
 // "holder" too early counts as a waiter. A node that holds continues to hold: new nodes come after
 // it, and holders before it can only become weaker.
 //
-// The note outlives the nodes. It is a node of its own, in a folder beside the locks; the data of
-// that folder is contender::Epoch.
+// A lock has a note, which outlives these nodes: its last success and the released holds of
+// `acquire`. It is a node of its own, in a folder beside the locks. The data of that folder is the
+// epoch: a number that, added to the number of a write (its zxid), makes a fencing token. It lets
+// tokens grow even if ZooKeeper has lost its data (contender::Epoch).
 #pragma once
 
 #include "store/table/contender.hpp"
@@ -41,7 +43,7 @@ constexpr std::string_view k_zk_revoke = "__REVOKE__";
 
 // The server can number nodes up to 2147483647. A claim whose own node gets this number or a larger
 // one removes the folder if it is empty, so that numbers begin anew; otherwise the claim is
-// refused. Other claims are not affected.
+// refused. Claims whose nodes exist already are not affected.
 constexpr std::int64_t k_zk_last_number = 2'000'000'000;
 
 struct ZkPlace {
@@ -58,7 +60,7 @@ struct ZkContender {
   std::string data;
   ZkStat stat;
   ZkPlace place = {};
-  bool unread = false;   // only its name is known; counts as a waiter
+  bool unread = false;   // only its name is known: it counts as a waiter
   bool revoked = false;  // by Curator's Revoker; `data` is then the data that it overwrote
 };
 
@@ -73,7 +75,7 @@ struct ZkRow {
   std::string note_path;
   bool has_folder = false;
   std::string others = {};  // with acl=private: other users who could change the lock or its note
-  lease_table::StoredLock state = {};           // as it was read
+  lease_table::StoredLock state = {};           // of the lock, as it was read
   std::vector<ZkContender> nodes = {};          // in the order of arrival, that is by number
   std::map<OwnerId, std::size_t> holders = {};  // indices into `nodes`
   std::map<std::string, std::size_t> waiters = {};
@@ -85,9 +87,10 @@ struct ZkRow {
 // Fills in the row from its `nodes`, which may be in any order, and its `note`.
 void read_zk_row(ZkRow& row, lease_table::StoreTime now);
 
-// Returns whether the first waiter may be removed when its turn is over. A waiter that becomes a
-// holder changes its node's version, so removing it on condition of its version is safe. But an
-// early or foreign node becomes a holder without a new version, so it must not be removed.
+// Returns whether the first waiter may be removed when its turn is over. When a waiter becomes a
+// holder, the version of its node changes; so it is safe to remove a waiter on the condition that
+// the version is unchanged. But a node of another program, and one that says "holder" too early,
+// become holders without a new version, so they must not be removed.
 bool may_be_passed_over(const ZkRow& row);
 
 // A change of locks: the parts of one multi.
@@ -100,11 +103,11 @@ struct ZkChange {
   std::vector<ZkRequest> parts;
   std::vector<Made> made;            // new nodes, by their part; the claim's session owns them
   std::vector<std::string> removed;  // paths of the nodes that it removes
-  // The sessions that the change must renew, by number, with the time for which they were made;
-  // zero: a waiter's session, which is ours.
+  // The sessions that the change must renew, by number, with the timeout with which each was made;
+  // zero: the session of a waiter, which is our own.
   std::map<std::int64_t, Duration> renewed;
   bool makes_note = false;  // the change creates a note, or the folder of notes
-  bool grants = false;      // the change grants a lock, with the step's epoch
+  bool grants = false;      // the change grants a lock, with ZkStep::epoch
   // Set if a lease should last longer than its session: the longest possible lease.
   std::optional<Duration> longest;
 };
@@ -113,15 +116,15 @@ struct ZkStep {
   const lease_table::Moment& moment;
   ZkLayout layout;
   bool writes;                          // false: only waiters are changed
-  bool proves_note;                     // a grant must fail if the note was changed since the read
-  const std::vector<OwnerId>& renewed;  // as TableStore::Step::renews
-  std::int64_t epoch = 0;               // epoch for the tokens of grants
+  bool proves_note;                     // a grant must fail if the note has changed since the read
+  const std::vector<OwnerId>& renewed;  // owners whose leases are to be renewed
+  std::int64_t epoch = 0;               // a grant's token is this plus its zxid
 };
 // Adds the change of one lock. `which`: the row's index, for ZkChange::made. The change compares
 // the version of every node that it touches. It does not notice nodes that were created since the
-// row was read. These come after every waiter in the row, so a waiter may still become a holder.
-// But a new node created as a holder may come after them: the caller must then check for earlier
-// nodes (is_behind_others).
+// row was read. Such nodes come after every waiter in the row, so a waiter in the row may still
+// become a holder. But if the change creates a holder's node, such nodes may come before it: the
+// caller must check that afterwards (is_behind_others).
 void add_zk_change(const ZkRow& before,
                    std::size_t which,
                    const lease_table::StoredLock& after,
@@ -129,7 +132,7 @@ void add_zk_change(const ZkRow& before,
                    ZkChange& change);
 
 // Adds the condition that the epoch (the data of the folder of notes) is still as it was read, and
-// raises it to `wanted`.
+// a write that raises it to `wanted`.
 //
 // The upper half of a zxid counts the leaders, so each new leader moves tokens forward by 2^32 µs
 // (72 minutes). A new epoch compensates for the leaders so far; below 2^53 there is room for
@@ -139,9 +142,9 @@ void add_zk_epoch(const std::string& folder,
                   std::int64_t wanted,
                   ZkChange& change);
 
-// Adds checks by which a quorum confirms that the holders in the rows still exist; for rows without
-// holders, that the folders exist. If no lock has a folder, the multi fails with no_node, which
-// confirms that.
+// Adds checks with which a majority of the servers confirms that the holders in the rows still
+// exist or, for a row without holders, that its folder exists. If no lock has a folder, the multi
+// fails with no_node, which confirms just that.
 void add_zk_proof(const std::vector<ZkRow>& rows, ZkChange& change);
 
 // Returns whether one of `children` comes before the node `path` but was not in the row on which

@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t k_buffer_bytes = std::size_t{16} << 10;
 
-// A session that only reads ends after this time without a request.
+// The timeout of a session that only reads: it ends after this time without a request.
 constexpr Duration k_looker = std::chrono::seconds(30);
 
 std::int32_t wire_ms(Duration timeout) {
@@ -87,7 +87,8 @@ Result<ZkAnswers> ZkSession::attach(const Requests& requests, Time limit) {
   for (std::size_t i = 0; i < servers; ++i) {
     const std::size_t at = (begin + i) % servers;
     const Time share = share_of(limit, servers - i);
-    // If this server may carry out the requests, no other server gets them.
+    // `whole`: the requests go with the first write. Then this server may carry them out, so no
+    // other server gets them.
     const bool whole = i + 1 == servers || (i == 0 && first_has_served_);
     const auto reached = reach(address_.servers[at], share);
     const bool asked = reached.has_value();
@@ -139,8 +140,8 @@ Result<void> ZkSession::take_session(const ZkConnected& connected, Time limit) {
   granted_ = milliseconds(connected.timeout_ms);
   if (wanted_ == k_any_timeout || connected.timeout_ms >= wire_ms(wanted_)) return {};
   const std::string allowed = "allows sessions of at most " + format_duration(granted_);
-  // Servers may have different settings: here the lease could end sooner than the previous renewal
-  // promised.
+  // Servers may have different settings. With this server's shorter timeout the lease could end
+  // sooner than the newest renewal promised.
   if (!made) return Error{Errc::lost, allowed + ", less than the servers before it"};
   close_at_once(limit);
   return Error{Errc::bad_usage, allowed + ", not " + format_duration(wanted_)};
@@ -152,7 +153,8 @@ void ZkSession::quit(Time limit) {
   end();
 }
 
-// Closes the session, so that the nodes it has made do not stay for its whole timeout.
+// Closes the session, and waits for the answer. Otherwise the session and its nodes would stay for
+// its whole timeout.
 void ZkSession::close_at_once(Time limit) {
   const std::string bytes = frames_of({{.op = ZkOp::close_session}});
   if (!transport_->send(bytes, limit)) return;
@@ -266,8 +268,8 @@ std::vector<ZkEvent> ZkSession::take_events() {
   return std::exchange(events_, {});
 }
 
-// Returns the error for a connection on which the server has sent nothing. It may have closed the
-// connection before we knew that it was open.
+// Returns the error for a connection on which the server has sent nothing. The server may have
+// closed it before we knew that it was open.
 Error ZkSession::cut_off(const Error& reason) const {
   const bool hung_up =
       reason.text == socket_error(EPIPE).text || reason.text == socket_error(ECONNRESET).text;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 // ZkSession: one session of ZooKeeper, which owns ephemeral nodes, and the requests made in it. It
-// connects when necessary: first to the server that served it last, then to the others in the order
-// of the URL.
+// connects when necessary: first to the server that served it last, then to the other servers in
+// the order of the URL.
 //
 // It promises: a call ends at its limit, including name lookup and connecting. Connect, login and
-// requests travel in one write; but as long as other servers are left to try, a server that has not
-// served us before must first accept the session. After any failure of a call (also by a limit or
-// an interrupt) the connection is dropped, so a late answer is never taken for the answer to the
-// next request. The session continues, and the next call attaches to it again. Requests that were
-// sent to one server are not sent to another. There are no pings.
+// requests travel in one write; but a server that has not served us before must first accept the
+// session, unless it is the last one to try. After any failure of a call (also by a limit or an
+// interrupt) the connection is dropped, so a late answer is never taken for the answer to the next
+// request. The session continues, and the next call attaches to it again. Requests that were sent
+// to one server are not sent to another. There are no pings.
 //
-// Only reattach() renews the session at once. The leader does not count a request over an open
-// connection to a follower, answered or not: it learns of it only with the follower's next report,
-// half a tick or more later (LearnerHandler).
+// Only reattach() renews the session at once. A request over an open connection to a follower does
+// not renew it at once, even if it is answered: the leader learns of that request only with the
+// follower's next report, half a tick or more later (LearnerHandler).
 //
 // Errors: those of Transport if there is no connection; unavailable, timed_out, cancelled: the
 // requests may have been carried out; denied (login, SASL); protocol; bad_usage: the server allows
@@ -36,9 +36,9 @@
 namespace dlock {
 
 struct ZkAnswers {
-  // The leader says that the session is over: its nodes are gone or being removed. No request was
-  // carried out, unless the session ended in the middle of the run. Once over, a session stays
-  // over.
+  // True: the leader says that the session is over, and its nodes are gone or are being removed. No
+  // request was carried out, unless the session ended in the middle of the run. A session that is
+  // over stays over.
   bool expired = false;
   std::vector<ZkAnswer> answers;  // one for each request; empty if the session has expired
 };
@@ -46,9 +46,9 @@ struct ZkAnswers {
 class ZkSession {
  public:
   // `timeout`: the session ends this long after its newest renewal, or a little later;
-  // k_any_timeout: the server's default. `identity`: an existing session; do not rely on a timeout
-  // longer than the one it was made with, because the next leader forgets that. `interrupt` may be
-  // null and must outlive us.
+  // k_any_timeout: the server's default. `identity`: an existing session. Its timeout must not
+  // become longer than the one with which it was made, because the next leader knows only that one.
+  // `interrupt` may be null and must outlive us.
   static constexpr Duration k_any_timeout{0};
   ZkSession(ZkAddress address,
             Duration timeout,
@@ -56,7 +56,8 @@ class ZkSession {
             ZkIdentity identity = {});
 
   // Sends all requests before it waits for the first answer; the server carries out each by itself,
-  // even if others fail. Uses the open connection; without one, does what reattach() does.
+  // even if others fail. Uses the open connection; if no connection is open, does what reattach()
+  // does.
   Result<ZkAnswers> run(const std::vector<ZkRequest>& requests, Time limit);
 
   // Runs the requests on a new connection, which renews or creates the session. Watches are lost. A
@@ -75,21 +76,22 @@ class ZkSession {
   // session ends by its timeout.
   void quit(Time limit);
 
-  // Waits for an event. Returns true if one has arrived, so it is time to look; false if `until`
-  // has passed. Errc::unavailable: the connection and its watches are gone, or there was no
-  // connection. After Errc::cancelled the connection is kept.
+  // Waits for an event. Returns true if an event has arrived, so that the nodes should be read
+  // again; false if `until` has passed. Errc::unavailable: the connection and its watches are gone,
+  // or there was no connection. After Errc::cancelled the connection is kept.
   Result<bool> await_event(Time until);
   // Removes and returns the events received so far, including during run(), oldest first.
   std::vector<ZkEvent> take_events();
 
-  // Returns our identity. With number 0, no server is known to have created the session yet.
+  // Returns our identity. The number is 0 as long as no server is known to have created the
+  // session.
   const ZkIdentity& identity() const { return identity_; }
   // Returns the timeout that the server granted: as requested, or the server's shortest; zero
   // before the first answer.
   Duration timeout() const { return granted_; }
   bool connected() const { return transport_.has_value(); }
   bool is_over() const { return ended_; }  // the session has expired or was closed
-  void disconnect();                       // the session continues
+  void disconnect();                       // closes the connection; the session continues
   const ZkAddress& address() const { return address_; }
   const std::string& where() const { return address_.text; }
 
@@ -130,7 +132,7 @@ class ZkSession {
   std::vector<ZkEvent> events_;
   Time sent_at_{};
   Time attached_at_{};
-  std::int64_t last_zxid_ = 0;  // a server that has not seen this write would show old data
+  std::int64_t last_zxid_ = 0;  // newest write that we have seen; a server must have seen it, too
   std::int32_t last_xid_ = 0;   // number of the newest request on this connection
   std::size_t first_ = 0;       // index of the server to try first
   bool first_has_served_ = false;

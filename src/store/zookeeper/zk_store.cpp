@@ -28,9 +28,9 @@ Error open_to_others(const ZkRow& row, const std::string& where) {
               ": another user made it first; delete it, or use another name"};
 }
 
-// Removes from `after` the part of a claim of several names that is granted although the whole
-// claim is not; returns whether there was such a part. It can be left from an earlier multi that
-// got no answer, or that also created a node which had to be undone.
+// Removes from `after` the holds of a claim that has only some of its names, and returns whether
+// there were such holds. They can be left from an earlier multi that got no answer, or that also
+// created a node which had to be removed again.
 bool drop_part(const Claim& claim, std::vector<StoredLock>& after) {
   std::vector<std::pair<StoredLock*, OwnerId>> held;
   for (StoredLock& state : after)
@@ -58,9 +58,9 @@ std::unique_ptr<ZkStore> ZkStore::open(const ZkAddress& address, const StoreOpti
   return std::unique_ptr<ZkStore>(new ZkStore(address, options.interrupt));
 }
 
-// Returns what is not supported. A lock cannot be kept, because its node ends with the session. A
-// lease cannot become longer: its session could get a longer timeout, but the next leader would
-// know only the timeout with which it was made.
+// Returns what this store does not support. A lock cannot be kept (--min-hold), because its node
+// ends with the session. A lease cannot become longer: its session could get a longer timeout, but
+// the next leader would know only the timeout with which the session was made.
 StoreTraits ZkStore::traits() const {
   return {.keep = false, .longer = false};
 }
@@ -72,7 +72,8 @@ Result<std::string> ZkStore::key_of(const LockName& name) const {
                    ": the folder of this name has another use there"};
 }
 
-// Notes what the rows show, and returns them; called whenever rows were read.
+// Notes the turns and the watched nodes that the rows show, and returns the rows. To be called
+// whenever rows were read.
 Result<ZkTable::Rows> ZkStore::seen(Result<ZkTable::Rows> rows,
                                     const std::vector<LockName>& names) {
   if (!rows) return rows;
@@ -115,12 +116,12 @@ Result<ReleaseVerdict> ZkStore::release(const Holds& holds,
                                         const ReleaseOptions& options,
                                         Time limit) {
   auto verdict = TableStore::release(holds, options, limit);
-  table_.quit_looker();  // the end of a run does not tidy up, so end the session now
+  table_.quit_looker();  // end the reading session now: the end of a run does not
   return verdict;
 }
 
-// Returns which nodes a step must read: for the newest claim or its holds, none behind the claim's
-// own.
+// Returns which nodes a call must read: for the newest claim and its holds, no node behind the
+// claim's own node; otherwise all nodes.
 ZkTable::Extent ZkStore::extent_for(const Occasion& occasion) const {
   const auto is_of_claim = [&](const Hold& hold) { return hold.owner == table_.owner(); };
   const bool concerns_us =
@@ -162,7 +163,7 @@ Result<void> ZkStore::transact(const std::vector<LockName>& names,
     if (all.longest) return too_long(names.front(), *all.longest);
     if (all.parts.empty()) add_zk_proof(rows->rows, all);
     const auto written = table_.write(*rows, all, limit);
-    if (!watched_.empty()) table_.disconnect();  // the next step attaches anew in any case
+    if (!watched_.empty()) table_.disconnect();  // the next write attaches anew anyway
     const bool raises =
         all.grants && rows->epoch && epoch != rows->epoch->value && rows->epoch->value > 0;
     if (!written && written.error().code == Errc::denied && raises) {
@@ -226,8 +227,8 @@ Result<std::vector<std::string>> ZkStore::list(std::string_view glob, Time limit
   const auto folders = table_.ask(questions, limit);
   if (!folders && folders.error().code != Errc::denied) return folders.error();
   for (std::size_t i = 0; i < locks.size(); ++i) {
-    // If a folder may not be read, ask for each folder by itself. A folder that may not be read
-    // counts as a lock.
+    // If one of the folders may not be read, each folder is asked for by itself. A folder that may
+    // not be read counts as a lock.
     const auto one = folders ? Result<std::vector<ZkAnswer>>(std::vector{(*folders)[i]})
                              : table_.ask({questions[i]}, limit);
     if (!one && one.error().code != Errc::denied) return one.error();

@@ -4,12 +4,13 @@
 // ?layout=kazoo, those of kazoo; locks of those programs and of dlock exclude each other
 // (zk_row.hpp).
 //
-// A step reads the nodes of its names and changes them in one multi, which compares the version of
-// each node that it touches; if a version has changed since the read, the step is repeated. If
-// there is nothing to change, a multi of comparisons makes a quorum confirm the holders. A new
-// holder checks once more for earlier nodes. A lease is a session (zk_owners.hpp), which is renewed
-// by attaching to it again; the renewal counts once a multi after that was confirmed on the same
-// connection. A token is the zxid of its grant plus an epoch (zk_row.hpp).
+// Each call reads the nodes of its names and changes them in one multi, which compares the version
+// of each node that it touches. If a version has changed since the read, the call reads and writes
+// again. If there is nothing to change, a multi of comparisons makes a majority of the servers
+// confirm the holders. A new holder checks once more for earlier nodes. A lease is a session
+// (zk_owners.hpp), which is renewed by attaching to it again; the renewal counts once a multi after
+// that was confirmed on the same connection. A fencing token is the zxid of its grant plus the
+// epoch, a number in the store (zk_row.hpp).
 //
 // A separate session without nodes reads and watches: the first waiters watch the nodes before
 // them, a holder its own node. Waiters farther back keep no connection (maxClientCnxns).
@@ -44,10 +45,11 @@ class ZkStore final : public TableStore {
 
   StoreTraits traits() const override;
   std::string where() const override { return table_.address().text; }
-  // Returns the name itself. Errc::bad_usage: the folder with this name has another purpose.
+  // Returns the name itself. Errc::bad_usage: ZooKeeper or dlock uses the folder with this name for
+  // something else.
   Result<std::string> key_of(const LockName& name) const override;
-  // Returns the names that match. Sends one request for each of them. Errc::bad_usage: more than
-  // 10,000 names match.
+  // Returns the names that match, in order. Sends one request for each name that matches.
+  // Errc::bad_usage: more than 10,000 names match.
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
 
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
@@ -57,8 +59,8 @@ class ZkStore final : public TableStore {
   // Takes the claim out of the lines, even if it does not wait: a grant that was undone may have
   // left its node behind as a waiter.
   Result<void> leave(const Claim& claim, Queueing queueing, Time limit) override;
-  // Revokes. Also asks foreign holders to release, as Curator's Revoker does; that does not change
-  // the verdict.
+  // Revokes a lock. Holders of other programs are asked to release, as Curator's Revoker does; the
+  // verdict is not_dlock all the same.
   Result<RevokeReply> revoke(const LockName& name, const RevokeOrder& order, Time limit) override;
 
  private:
@@ -89,19 +91,19 @@ class ZkStore final : public TableStore {
 
   const Interrupt* interrupt_;
   ZkTable table_;
-  FencingToken token_ = 0;  // token of the newest claim
+  FencingToken token_ = 0;  // token of a grant by the newest write
   contender::Turns turns_;
 
   std::vector<LockName> watched_;
-  std::vector<std::string> ids_;  // ids of the watched claim or holds
-  std::string seen_;              // paths and versions of the watched nodes, at the newest look
-  std::optional<std::string> armed_for_;  // seen_ when all watches were set
+  std::vector<std::string> ids_;          // ids of the watched claim or holds
+  std::string seen_;                      // paths and versions of the watched nodes, as read last
+  std::optional<std::string> armed_for_;  // the value of seen_ when all watches were set
   Time armed_at_{};
   Time armed_on_{};          // when the connection with the watches was made
-  std::uint64_t place_ = 0;  // the best place in any line, at the newest look
+  std::uint64_t place_ = 0;  // our best place in any line, as read last
   bool far_ = false;         // the waiter is too far back in line to keep a connection
-  Duration next_look_{};     // pause before the next look, for such a waiter
-  int holding_ = 0;          // number of holders, at the newest look that read all nodes
+  Duration next_look_{};     // for such a waiter: pause before the next read
+  int holding_ = 0;          // number of holders, when all nodes were read last
 };
 
 }  // namespace dlock

@@ -59,7 +59,7 @@ std::string ZkTable::note_folder() const {
 void ZkTable::begin(const Claim& claim) {
   owner_ = claim.owner;
   ttl_ = claim.ttl;
-  // A nested run may need no session of its own.
+  // A nested run may join the hold of an ancestor, and then needs no session.
   if (claim.ancestors.empty()) owners_.of_claim(owner_, ttl_);
 }
 
@@ -87,7 +87,7 @@ void ZkTable::end_idle(Time limit) {
 // --- reading ------------------------------------------------------------------------------------
 
 // Returns the session for reading: that of the newest claim, which must be renewed anyway, or else
-// the looker.
+// the looker, the session that only reads.
 ZkSession& ZkTable::reader() {
   ZkOwners::Own* const own = owners_.find(owner_);
   return own != nullptr ? own->session : looker_;
@@ -127,7 +127,7 @@ Result<ZkTable::Rows> ZkTable::load_by(ZkSession& session,
                                        const Extent& extent,
                                        Time limit,
                                        int& changes) {
-  // Without a bound a server that ends each session at once would be asked for ever.
+  // A server that ends each session at once must not be asked for ever.
   constexpr int k_most_ended = 3;
   ZkSession* from = &session;
   for (int ended = 0;;) {
@@ -177,7 +177,7 @@ Result<std::optional<ZkTable::Rows>> ZkTable::try_load(ZkSession& session,
   if (epoch.code == ZkCode::ok) {
     rows.epoch = contender::Epoch::read(epoch.data, epoch.stat.version);
   } else if (zk_meaning(epoch.error).errc == Errc::denied) {
-    rows.epoch.reset();  // an older dlock has made the folder private
+    rows.epoch.reset();  // an older dlock made the folder unreadable for us
     epoch.code = ZkCode::no_node;
   }
   if (auto error = session.error_in(*listed)) return *error;
@@ -220,7 +220,7 @@ void ZkTable::note_others(ZkRow& row, const std::string& path, const ZkAnswer& a
   if (!others.empty() && row.others.empty()) row.others = path + " (" + others + ")";
 }
 
-// Lists the nodes of the folder, and marks those that need not be read.
+// Adds the nodes of the lock's folder to the row, and marks those that need not be read.
 void ZkTable::list_nodes(ZkRow& row,
                          const std::vector<std::string>& children,
                          const Extent& extent) const {

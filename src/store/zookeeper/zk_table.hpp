@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// ZkTable: reads the rows of locks (zk_row.hpp) from a ZooKeeper, and changes them in one multi.
+// ZkTable: reads locks from a ZooKeeper, each as a row (zk_row.hpp), and changes them in one multi.
 //
 // It promises: no node of a row was deleted while the row was read. If write() returns true, a
-// quorum has confirmed the write and its renewals. write() keeps a new holder only if every node
-// before it was in the row. A session that has ended is replaced by a new one; its nodes may exist
-// for another moment, but are not part of a row.
+// majority of the servers has confirmed the write and its renewals. write() keeps a new holder's
+// node only if every node before it was in the row. A session that has ended is replaced by a new
+// one. The nodes of the old one may exist for another moment, but are not part of a row.
 //
-// Calls, limits, interrupts and errors as for ZkSession. Used by one thread at a time.
+// Limits, interrupts and errors are those of ZkSession. Used by one thread at a time.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -47,11 +47,11 @@ class ZkTable {
   ZkTable& operator=(const ZkTable&) = delete;
 
   const ZkAddress& address() const { return address_; }
-  // Returns whether the folder with this name has another purpose.
+  // Returns whether ZooKeeper or dlock uses the folder with this name for something else.
   bool is_taken(const LockName& name) const;
 
-  // Begins a claim: the next calls are for it, its session owns new nodes, and load() renews the
-  // session.
+  // Begins a claim. From now on, calls are for this claim: its session owns new nodes, and load()
+  // reads with it.
   void begin(const Claim& claim);
   // Returns the owner of the newest claim.
   const OwnerId& owner() const { return owner_; }
@@ -59,7 +59,7 @@ class ZkTable {
   void end_idle(Time limit);
 
   // Says which nodes are read. A node that is not read is listed as a waiter of which only the name
-  // is known; a claim needs no more of the nodes behind its own.
+  // is known. A claim needs to know no more about the nodes behind its own.
   struct Extent {
     bool only_before_us;  // reads no node behind the claim's own
     std::ptrdiff_t most;  // if more nodes than this are before the claim's own, reads none
@@ -67,36 +67,39 @@ class ZkTable {
   static constexpr Extent k_everything{false, 0};
   static constexpr Extent k_what_is_before_us{true, PTRDIFF_MAX};
 
-  // Reads the rows for a step. Adds to `changes` how often the locks changed while they were read.
+  // Reads the rows for a change of the locks. Adds to `changes` how often the locks changed while
+  // they were read.
   Result<Rows> load(const std::vector<LockName>& names,
                     const Extent& extent,
                     Time limit,
                     int& changes);
-  // Returns the time at which keep() must attach to the claim's session again, so that it does not
-  // end while the claim waits; Time::max(): the claim has no session.
+  // Returns the time at which keep() must attach to the claim's session again, so that the session
+  // does not end while the claim waits; Time::max(): the claim has no session.
   Time keep_at() const;
   Result<void> keep(Time limit);
   // Reads rows with the looker: the session that only reads, and has the watches.
   Result<Rows> look(const std::vector<LockName>& names, const Extent& extent, Time limit);
   ZkSession& looker() { return looker_; }
-  // Ends the looker, whose session would otherwise stay for half a minute; the next look makes a
-  // new one.
+  // Ends the session of the looker, which would otherwise stay for half a minute. The next look()
+  // makes a new one.
   void quit_looker();
-  // Sends requests with the looker, or with a new one if it has ended. All answers are verdicts.
+  // Sends requests with the looker, or with a new one if its session has ended. All answers are
+  // verdicts.
   Result<std::vector<ZkAnswer>> ask(const std::vector<ZkRequest>& requests, Time limit);
 
-  // Returns the epoch for a grant that is based on these rows.
+  // Returns the epoch (zk_row.hpp) for a grant that is based on these rows.
   std::int64_t epoch_for_grant(const Rows& rows, std::int64_t wall_us, FencingToken known) const;
   std::string note_folder() const;  // the data of this folder is the epoch
   // Stops raising the epoch, because the folder of notes belongs to another user.
   void stop_raising() { may_raise_ = false; }
 
-  // Carries out a change. Returns false if another change came first; then nothing remains of ours.
+  // Carries out a change. Returns false if the locks have changed since the read, or a session has
+  // ended; then no new node of ours remains.
   Result<bool> write(const Rows& rows, const ZkChange& change, Time limit);
   // Returns the zxid of the newest successful write().
   std::int64_t written() const { return written_; }
 
-  // Disconnects all sessions but the looker; the sessions continue.
+  // Closes the connections of all sessions except the looker; the sessions continue.
   void disconnect() { owners_.disconnect(); }
 
  private:

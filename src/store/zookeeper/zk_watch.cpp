@@ -17,10 +17,12 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A server accepts 60 connections from one machine and drops all others (maxClientCnxns).
+// How many waiters of a lock keep a connection. A server accepts only 60 connections from one
+// machine (maxClientCnxns).
 constexpr int k_connected_waiters = 12;
-// A waiter farther back looks again after this time for each place before it, or after twice that
-// time if the line did not move; in any case before a turn that may be its own would end.
+// A waiter farther back in line has no connection, but reads the line again after a pause: this
+// time for each waiter between it and those with a connection, then twice the last pause while the
+// line does not move. The pause is at most half a turn.
 constexpr Duration k_look_for_each_place = milliseconds(20);
 constexpr Duration k_longest_look = lease_table::k_turn / 2;
 
@@ -30,9 +32,9 @@ bool ZkStore::is_ours(const std::string& id) const {
   return std::find(ids_.begin(), ids_.end(), id) != ids_.end();
 }
 
-// Returns the nodes to watch. A waiter watches its own node and the two before it, but one of the
-// first two waiters all nodes before it. A holder watches its own node; a bystander all holders and
-// the first waiter.
+// Returns the nodes to watch. A waiter watches its own node and the two nodes before it. One of the
+// first two waiters watches its own node and all nodes before it. A holder watches its own node. A
+// bystander (`dlock wait`) watches the nodes of all holders and of the first waiter.
 std::vector<std::size_t> ZkStore::watched_of(const ZkRow& row) const {
   std::vector<std::size_t> all;
   const auto waits = std::find_if(
@@ -70,7 +72,7 @@ void ZkStore::note_look(const ZkTable::Rows& rows) {
   for (const ZkRow& row : rows.rows) {
     for (const std::size_t index : watched_of(row))
       seen_ += row.nodes[index].path + ' ' + std::to_string(row.nodes[index].stat.version) + '\n';
-    // If no node was read, holders count as waiters.
+    // If the nodes were not read (ZkContender::unread), the row lists holders as waiters, too.
     const bool was_read = row.nodes.empty() || !row.nodes.front().unread;
     is_whole = is_whole && was_read;
     holding = std::max(holding, row.holders.size() + row.foreign.size());
@@ -91,7 +93,8 @@ void ZkStore::note_look(const ZkTable::Rows& rows) {
   place_ = nearest;
 }
 
-// Looks, and sets watches on the nodes that it saw. If they changed in between, looks again.
+// Reads the watched locks, and sets watches on their nodes. If these changed in between, does so
+// again.
 Result<void> ZkStore::arm(Time limit) {
   for (int changes = 1;; ++changes) {
     armed_for_.reset();
@@ -139,7 +142,8 @@ std::optional<Duration> ZkStore::looks_every(Watcher who, std::uint64_t /*place*
 Result<bool> ZkStore::await_change(Time until) {
   for (;;) {
     const Time now = BootClock::now();
-    // The waiter's own tries are too rare to keep a session of a few seconds alive.
+    // The waiter's heartbeats are too rare to keep alive a session of a few seconds, so it is
+    // renewed here.
     const Time keep_at = place_ > 0 ? table_.keep_at() : Time::max();
     if (now >= keep_at) {
       if (auto kept = table_.keep(now + seconds(1)); !kept) return kept.error();
@@ -152,7 +156,8 @@ Result<bool> ZkStore::await_change(Time until) {
       continue;
     }
     ZkSession& looker = table_.looker();
-    // Without requests the looker's session ends, and with it the watches.
+    // If the reading session (the looker) sends no request for its whole timeout, it ends with its
+    // watches.
     const Time stale = armed_at_ + looker.timeout() / 3;
     if (armed_for_ != seen_ || armed_on_ != looker.attached_at() || now >= stale) {
       const std::string before = seen_;
@@ -163,7 +168,7 @@ Result<bool> ZkStore::await_change(Time until) {
     const auto event = looker.await_event(std::min({until, stale, keep_at}));
     if (!event && event.error().code == Errc::cancelled) return event.error();
     if (!event) {
-      armed_for_.reset();  // the connection, and with it the watches, is gone
+      armed_for_.reset();  // the connection is gone, with its watches
     } else if (*event) {
       looker.take_events();
       armed_for_.reset();

@@ -27,8 +27,8 @@ std::int64_t ZkTable::epoch_for_grant(const Rows& rows,
   return may_raise_ ? rows.epoch->for_grant(rows.zxid, wall_us, known) : rows.epoch->value;
 }
 
-// Returns the session that writes: the claim's if it gets new nodes; otherwise one that must be
-// renewed, which saves a request.
+// Returns the session that sends the change: the claim's session if it gets new nodes; otherwise a
+// session that the change must renew, which saves a request.
 ZkSession& ZkTable::writer(const ZkChange& change) {
   if (!change.made.empty()) return owners_.of_claim(owner_, ttl_).session;
   if (change.renewed.empty()) return reader();
@@ -46,18 +46,18 @@ ZkTable::Requests ZkTable::folders_for(const Rows& rows, const ZkChange& change)
     if (makes_parents_ && !address_.chroot.empty()) add_folders(address_.chroot, requests);
     requests.push_back(std::move(folder));
   };
-  // kazoo creates a folder once, and would fail if the folder were removed later.
+  // kazoo creates a folder once, and would fail if ZooKeeper removed the empty folder later.
   const bool stays = address_.layout == ZkLayout::kazoo;
   const ZkNode kind = stays ? ZkNode::persistent : ZkNode::container;
   for (const ZkChange::Made& made : change.made)
     if (const ZkRow& row = rows.rows[made.row]; !row.has_folder)
       add({.op = ZkOp::create, .path = row.folder, .node = kind});
-  // The note folder's data is the epoch for all users with locks here, so all may read it.
+  // The data of the folder of notes is the epoch, which all users with locks here need, so all may
+  // read it.
   if (change.makes_note) add({.op = ZkOp::create, .path = note_folder(), .for_all = true});
   return requests;
 }
 
-// Carries out a change. Returns false if another change came first; then nothing remains of ours.
 Result<bool> ZkTable::write(const Rows& rows, const ZkChange& change, Time limit) {
   ZkSession& session = writer(change);
   Requests requests = folders_for(rows, change);
@@ -85,7 +85,7 @@ Result<bool> ZkTable::write(const Rows& rows, const ZkChange& change, Time limit
     makes_parents_ = std::any_of(answers.begin(),
                                  answers.begin() + static_cast<std::ptrdiff_t>(folders),
                                  [](const ZkAnswer& one) { return one.code == ZkCode::no_node; });
-    // no_node confirms the rows if they say that no lock has a folder.
+    // no_node confirms the rows if no lock in them has a folder.
     return multi.code == ZkCode::no_node && !renews && change.removed.empty() &&
            std::none_of(
                rows.rows.begin(), rows.rows.end(), [](const auto& row) { return row.has_folder; });
@@ -138,8 +138,8 @@ const ZkRow* ZkTable::used_up(const Rows& rows,
   return nullptr;
 }
 
-// Removes a folder whose numbers are used up, so that the next folder begins anew. A server removes
-// only an empty folder, so no other claim loses a node.
+// Removes a folder whose numbers are used up, so that the next folder begins with number 0. A
+// server removes only an empty folder, so no other claim loses a node.
 Result<bool> ZkTable::begin_anew(ZkSession& session,
                                  const ZkChange& change,
                                  const ZkAnswer& multi,
@@ -156,8 +156,8 @@ Result<bool> ZkTable::begin_anew(ZkSession& session,
                    "once its holders and waiters are gone"};
 }
 
-// Returns whether, with acl=private, another user has made the lock's folder since it was read. The
-// next look will see that.
+// Returns whether another user has rights to the lock's folder although acl=private is set: that
+// user has made the folder since it was read. The next read will report it.
 bool ZkTable::is_open(const ZkAnswer& acl) const {
   return acl.code != ZkCode::ok || !zk_others(acl.acl, address_.user).empty();
 }
@@ -180,7 +180,8 @@ bool ZkTable::is_early(const Rows& rows,
   return false;
 }
 
-// Renews each session except `done`, which wrote: each with a multi that checks its nodes.
+// Renews each session except `done`, which has sent the change. Each is renewed by a multi that
+// checks its nodes. Returns false if a session or one of its nodes is gone.
 Result<bool> ZkTable::renew_others(const Rows& rows,
                                    const ZkChange& change,
                                    std::int64_t done,
