@@ -2,18 +2,19 @@
 # Functions that only the suites of the command line need.
 # shellcheck shell=bash disable=SC2034  # the suites read what is set here
 
-# words ARG…: a command that prints the words it was given, each followed by a NUL, as hexadecimal
-# digits, so that empty words and line breaks can be compared.
+# words ARG…: prints its arguments, each followed by a NUL, as hexadecimal digits, so that empty
+# words and line breaks can be compared.
 words() { printf '%s\0' "$@" | od -An -v -tx1 | tr -d ' \n'; }
 
-# Makes a marker command: it leaves a file, so that a test can tell that it never ran.
+# Sets MARKER, a file that does not exist. The command of a test makes it, so that the test can tell
+# whether the command ran.
 make_marker() {
   MARKER=$BATS_TEST_TMPDIR/started
   export MARKER
 }
 assert_not_started() { [ ! -e "$MARKER" ] || fail "the command was started"; }
 
-# dlock's own lines on stderr are one line an event.
+# Checks that stderr is one line of dlock: dlock writes one line for each event.
 assert_one_line() {
   # shellcheck disable=SC2154  # set by run --separate-stderr
   [ "${#stderr_lines[@]}" = 1 ] || fail "not one line: $stderr"
@@ -23,7 +24,7 @@ assert_stderr_has() { [[ $stderr == *"$1"* ]] || fail "no \"$1\" in: $stderr"; }
 refute_stderr_has() { [[ $stderr != *"$1"* ]] || fail "\"$1\" in: $stderr"; }
 assert_no_stderr() { [ -z "$stderr" ] || fail "stderr: $stderr"; }
 
-# fresh: the name of a lock that no other test uses.
+# fresh [WORD]: prints the name of a lock that no other test of this file uses.
 fresh() { printf 't%s-%s' "$BATS_TEST_NUMBER" "${1:-lock}"; }
 
 # hold NAME [OPTION…]: starts a dlock that holds NAME until let_go; sets HOLDER (its pid).
@@ -48,7 +49,7 @@ let_go() {
 # the server starts.
 free_port() { python3 "$PROGRAMS/free_port.py"; }
 
-# fake_server MODE [TEXT]: sets FAKE_PORT and FAKE_PID.
+# fake_server MODE [TEXT]: starts fake_server.py; sets FAKE_PORT and FAKE_PID.
 fake_server() {
   local out=$BATS_TEST_TMPDIR/fake.port
   : >"$out"

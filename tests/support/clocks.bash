@@ -3,7 +3,7 @@
 # the machine. A part of suite.bash.
 # shellcheck shell=bash disable=SC2154  # T is set by supervise.bash
 
-# Compiled once a file: sets CLOCK_SHIM_SO.
+# Compiles clock_shim.cpp, once for each test file; sets CLOCK_SHIM_SO.
 build_clock_shim() {
   export CLOCK_SHIM_SO=$BATS_FILE_TMPDIR/clock_shim.so
   "${CXX:-c++}" -O1 -shared -fPIC -o "$CLOCK_SHIM_SO" "$PROGRAMS/clock_shim.cpp"

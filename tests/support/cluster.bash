@@ -3,8 +3,10 @@
 # of suite.bash.
 # shellcheck shell=bash
 
-# start_cluster DIR [REPLICAS [OPTION…]]: three masters, and so many replicas (0 or 3), in DIR; the
-# options are the servers'. With NODE_CERTIFICATE, a name of tls.bash, they speak only TLS. Sets NODE_DIR, NODE_PORTS, NODE_IDS, NODE_PIDS and DLOCK_URL.
+# start_cluster DIR [REPLICAS [OPTION…]]: starts three masters and REPLICAS replicas (0 or 3), with
+# their data in DIR. The OPTIONs are for each server. If NODE_CERTIFICATE is set, the name of a
+# certificate of tls.bash, the servers speak only TLS. Sets NODE_DIR, NODE_PORTS, NODE_IDS,
+# NODE_PIDS and DLOCK_URL.
 start_cluster() {
   local i count=$((3 + ${2:-0})) ranges=("0 5460" "5461 10922" "10923 16383") listen
   export NODE_DIR=$1
@@ -37,7 +39,8 @@ start_cluster() {
   for ((i = 3; i < count; i++)); do eventually 20s replica_has_all "$i"; done
   export DLOCK_URL=redis${NODE_CERTIFICATE:+s}+cluster://127.0.0.1:${NODE_PORTS[0]},127.0.0.1:${NODE_PORTS[1]}
 }
-# For tests of a file whose setup_file has started the cluster: bash cannot export arrays.
+# keep_cluster: called by a setup_file that has started the cluster. find_cluster: called by each
+# test of the file. They pass the arrays on in a file, because bash cannot export arrays.
 keep_cluster() { declare -p NODE_PORTS NODE_IDS NODE_PIDS >"$NODE_DIR/arrays"; }
 # shellcheck disable=SC1090  # made above
 find_cluster() { . <(sed 's/^declare -a/declare -ga/' "$NODE_DIR/arrays"); }

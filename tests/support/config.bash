@@ -34,5 +34,6 @@ for_all() {
   install -m 755 "$DLOCK" "$folder/dlock-for-all"
   echo "$folder/dlock-for-all"
 }
-# as_other DLOCK WORD…: runs it as a user who is neither root nor the test user.
+# as_other DLOCK WORD…: runs this copy of dlock (for_all) as a user who is neither root nor the test
+# user.
 as_other() { setpriv --reuid=12345 --regid=12345 --clear-groups env -u XDG_CONFIG_HOME "$@"; }

@@ -11,14 +11,15 @@ remove_made() {
   done
 }
 
-# daemon [ARG…]: shell words that start a ticker as a daemon: a session of its own, an orphan. They
-# end when it ticks.
+# daemon [ARG…]: prints shell words that start a ticker as a daemon, an orphan in a session of its
+# own, and then wait until it ticks.
 daemon() {
   printf 'setsid -f %q %q %s; until grep -qs tick %q; do sleep 0.02; done;' \
     "$TICKER" "$TICKS" "$*" "$TICKS"
 }
 
-# Where dlock makes its cgroups; skips if it cannot.
+# Sets CGROUP to the cgroup in which dlock makes cgroups of its own. Skips the test if dlock cannot
+# make any here.
 need_cgroup() {
   CGROUP=$(awk '/ - cgroup2 / {at = $5} END {print at}' /proc/self/mountinfo)
   [ -n "$CGROUP" ] || skip "needs a cgroup v2"
@@ -32,7 +33,7 @@ need_cgroup() {
   [ "$kills" = yes ] || skip "needs cgroup.kill, Linux 5.14"
 }
 
-# Before a command: it runs where no cgroup can be made.
+# Words to put before a command, which then runs where no cgroup can be made.
 NO_CGROUP=(unshare -m sh -c 'awk "/ - cgroup2 / {print \$5}" /proc/self/mountinfo |
     while read -r at; do
       mount --bind "$at" "$at" && mount -o remount,bind,ro "$at" || exit 99
@@ -40,7 +41,7 @@ NO_CGROUP=(unshare -m sh -c 'awk "/ - cgroup2 / {print \$5}" /proc/self/mountinf
   exec "$@"' sh)
 need_no_cgroup() { unshare -m true 2>/dev/null || skip "no right to make a mount namespace"; }
 
-# without_cgroup NAME ARG…: dlock_run there.
+# without_cgroup NAME ARG…: as dlock_run, but where no cgroup can be made.
 without_cgroup() {
   need_no_cgroup
   spawn "$1" "${NO_CGROUP[@]}" "$DLOCK" run "${@:2}"

@@ -3,7 +3,8 @@
 # $DB (a folder of the file), stopped when the file ends. A part of suite.bash.
 # shellcheck shell=bash
 
-# in_database COMMAND…: there, in place of this shell; neither server runs as root.
+# in_database COMMAND…: replaces this shell by COMMAND in the folder $DB. If we are root, COMMAND
+# runs as $DB_ACCOUNT, because neither server runs as root.
 in_database() {
   cd "$DB" || exit
   [ "$(id -u)" != 0 ] ||
@@ -22,7 +23,7 @@ new_database() {
   chmod a+x "$BATS_RUN_TMPDIR" "$(dirname "$BATS_FILE_TMPDIR")" "$BATS_FILE_TMPDIR"
 }
 
-# run_database COMMAND…: the server itself, which answers when this returns.
+# run_database COMMAND…: starts the server by COMMAND, and returns when it answers.
 run_database() {
   in_database "$@" >>"$DB/log" 2>&1 3>&- &
   echo $! >"$DB/pid"
@@ -51,8 +52,8 @@ kill_database() {
 }
 stop_database() { [ ! -s "${DB:-}/pid" ] || kill_database; }
 
-# start_postgres: with the roles postgres (trusted), ann and reader (their password is s3cret; reader
-# writes nothing).
+# start_postgres: starts a PostgreSQL with the roles postgres (trusted), ann and reader (their
+# password is s3cret; reader writes nothing).
 start_postgres() {
   new_database postgres
   POSTGRES_BIN=$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
@@ -75,7 +76,8 @@ start_postgres() {
 run_postgres() { run_database "$POSTGRES_BIN/postgres" -D "$DB/data"; }
 db_of_postgres() { psql -XAtq -h "$DB" -p "$DB_PORT" -U postgres postgres ${1:+-c "$1"}; }
 
-# start_mariadb: with the database locks, and the account ann of it (its password is s3cret).
+# start_mariadb: starts a MariaDB with the database `locks`, in which the account `ann` has all
+# rights (its password is s3cret).
 start_mariadb() {
   new_database mysql
   export DLOCK_URL="mysql://root@/locks?socket=$DB/socket"
@@ -100,8 +102,8 @@ db_of_mysql() { mariadb --no-defaults -NBn -S "$DB/socket" -u root locks ${1:+-e
 # Removes all locks of the test before.
 clean_tables() { db 'DROP TABLE IF EXISTS dlock, dlock_line' >/dev/null 2>&1; }
 
-# start_pooler [MODE [SIZE]]: a pgbouncer before this PostgreSQL, which gives one of SIZE connections to
-# each transaction or (session) to each client; sets POOLER_URL.
+# start_pooler [MODE [SIZE]]: starts a pgbouncer in front of the PostgreSQL; sets POOLER_URL. It
+# lends one of SIZE connections to each transaction or, in the MODE `session`, to each client.
 start_pooler() {
   local port mode=${1:-transaction} size=${2:-4}
   port=$(free_port)

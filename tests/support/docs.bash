@@ -7,19 +7,19 @@ set_up_docs() {
   bats_load_library bats-assert
   cd "$PROJECT" || return 1
   [ -x "$DLOCK" ] || fail "no program at $DLOCK: build it, or set DLOCK"
-  # Those of the help, but for help and version, which have no options of their own.
+  # The commands that the help lists, but not help and version, which have no options of their own.
   mapfile -t commands < <("$DLOCK" --help | sed -n '/^commands:/,/^$/p' | grep -oE '^  [a-z-]+' |
     tr -d ' ' | grep -vxE 'help|version')
   [ ${#commands[@]} -gt 10 ] || fail "the help has only the commands ${commands[*]}"
 }
 
-# Option words of stdin: -w and --wait of "  -w, --wait DUR   text".
+# Prints the option words in the text on stdin: -w and --wait for "  -w, --wait DUR   text".
 option_words() {
   grep -oE -- '(^|[^[:alnum:]_-])(--[a-z][a-z-]*|-[A-Za-z])([^[:alnum:]_-]|$)' |
     grep -oE -- '--?[A-Za-z][a-z-]*' | sort -u
 }
 
-# Prints the lines that describe an option, without the description.
+# help_options COMMAND: prints the options that the help of dlock and the help of COMMAND describe.
 help_options() {
   { "$DLOCK" --help && "$DLOCK" "$1" --help; } | grep -E '^ *-' | sed -E 's/^( *[^ ].*)  .*/\1/' |
     sed 's/,/, /g' | option_words
@@ -51,7 +51,7 @@ example() {
     inside { block = block $0 "\n" }'
 }
 
-# A store of this test, in its folder; "dlock" is the program.
+# Makes a store for this test in its folder, and a program "dlock" in PATH, which is the tested one.
 own_store() {
   clean_environment
   cd "$BATS_TEST_TMPDIR" || return 1

@@ -17,9 +17,9 @@ all_keys() {
   done < <("$@" --raw keys '*' | sort)
 }
 
-# good_set KEYS WORD…: dlock doctor WORD… finds nothing wrong and sees everything; each key that the
-# command KEYS prints is as before. On a busy machine the answers may be too slow to compare clocks: if
-# that is all, it looks again.
+# good_set KEYS WORD…: checks that dlock doctor WORD… finds nothing wrong and can make every check,
+# and that each key which the command KEYS prints is as before. On a busy machine the answers may be
+# too slow to compare clocks; if that is the only trouble, it runs doctor again.
 good_set() {
   local keys=$1 before bad
   shift
@@ -39,11 +39,12 @@ good_set() {
   valid_json 0 "$@"
 }
 
-# What this server cannot tell, as a pattern of grep.
+# Prints a pattern of grep for the checks that doctor cannot make on this server.
 unseen_here() { tells_rights && echo '^$' || echo '^? rights .*before Redis 7)$'; }
 tells_rights() { ! redis-server --version | grep -q ' v=6\.'; }
 
-# refuses_config WORD…: the user may not ask for CONFIG: that is not seen, and nothing is wrong.
+# refuses_config WORD…: checks dlock doctor WORD… for a user who may not use CONFIG: doctor cannot
+# make some checks, and finds nothing wrong.
 refuses_config() {
   run "$DLOCK" doctor --strict "$@"
   assert_success

@@ -4,7 +4,7 @@
 # and a new leader comes soon. A part of suite.bash.
 # shellcheck shell=bash
 
-# start_etcd [MEMBERS]: sets ETCD, DLOCK_URL and what etcdctl wants.
+# start_etcd [MEMBERS]: starts the etcd; sets ETCD, DLOCK_URL and the variables that etcdctl reads.
 start_etcd() {
   local i all="" urls=""
   clean_environment
@@ -20,7 +20,7 @@ start_etcd() {
   eventually 30s etcd_answers || { tail -n 5 "$ETCD"/*.log; return 1; }
 }
 
-# run_member N [OPTION…]: starts it, or starts it again with its data.
+# run_member N [OPTION…]: starts member N, or starts it again with its data.
 run_member() {
   local n=$1 port peer
   shift
@@ -32,7 +32,7 @@ run_member() {
   echo $! >"$ETCD/$n.pid"
 }
 etcd_answers() { e get --keys-only none >/dev/null 2>&1; }
-# e WORD…: etcdctl.
+# e WORD…: runs etcdctl.
 e() { etcdctl --dial-timeout 2s --command-timeout 4s "$@"; }
 
 # signal_member N SIGNAL
@@ -47,7 +47,7 @@ stop_etcd() {
     [ ! -s "$pid" ] || ! is_ours "$(cat "$pid")" || kill -KILL "$(cat "$pid")"
   done
 }
-# leader: the number of the member that leads.
+# leader: prints the number of the member that leads.
 leader() {
   local i
   for ((i = 0; i < ETCD_MEMBERS; i++)); do
@@ -62,5 +62,5 @@ sys.exit(status["leader"] != status["header"]["member_id"])' || { echo "$i" && r
 keys_of() { e get --prefix --keys-only "$1/" | grep . || true; }
 clean_keys() { eventually 20s e del --prefix '' >/dev/null; }
 no_keys() { [ -z "$(keys_of "$1")" ]; }
-# A lock of etcdctl: etcdctl_run NAME LOCK COMMAND…
+# etcdctl_run NAME LOCK COMMAND…: spawns, as NAME, an etcdctl that runs COMMAND under its own lock.
 etcdctl_run() { spawn "$1" etcdctl lock "$2" -- "${@:3}"; }

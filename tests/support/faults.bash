@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Shared by tests/faults: small words for the tests of single faults. A part of suite.bash.
+# Shared by tests/faults: small functions for the tests of single faults. A part of suite.bash.
 # shellcheck shell=bash disable=SC2016,SC2034  # '…' is for inner shells; read by the suites
 
 # until_there FILE: shell words that wait until FILE is there.
@@ -13,8 +13,8 @@ waiting_at_channel() {
   [ "$(r pubsub numsub "redisson_lock__channel:{dlock:$1}" | tail -1)" = "${2:-1}" ]
 }
 
-# make_cgroup CONTROLLER: a control group of this test, empty; sets CGROUP. `freeze` and `kill` need
-# no controller. Skips where there can be none.
+# make_cgroup CONTROLLER: makes an empty control group for this test; sets CGROUP. `freeze` and
+# `kill` need no controller. Skips the test where no control group can be made.
 make_cgroup() {
   local top=/sys/fs/cgroup
   [ "$(id -u)" = 0 ] || skip "needs root, for a control group"
@@ -42,7 +42,7 @@ cgroup_set() {
   return 1
 }
 
-# in_cgroup: IN_CGROUP are the words that run what follows them in CGROUP, for spawn.
+# in_cgroup: sets IN_CGROUP to the words that, put before a command, run it in CGROUP.
 in_cgroup() { IN_CGROUP=(sh -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' "$CGROUP"); }
 
 # For teardown: ends what is still in the groups of this test, and removes them.
@@ -69,18 +69,20 @@ end_hold() {
   kill -KILL "${!holder}"
 }
 
-# The guard of the dlock PID, which has its name from when it first runs; other_guard PID OTHER: there
-# is one, and it is not OTHER.
+# guard_of PID: prints the pid of the guard of this dlock; waits until the guard has set its name.
+# other_guard PID OTHER: succeeds if this dlock has a guard and its pid is not OTHER.
 guard_of() { eventually 10s pgrep -P "$1" -x lease-guard; }
 other_guard() { local now; now=$(pgrep -P "$1" -x lease-guard) && [ "$now" != "$2" ]; }
 
-# deaf_tree: words for a command that ticks in two processes, both deaf to TERM.
+# deaf_tree FILE: sets DEAF to a command that ticks into FILE in two processes, which both ignore
+# TERM.
 deaf_tree() {
   DEAF=(sh -c "trap '' TERM; $TICKER \$0 ignore 15 & exec $TICKER \$0 ignore 15" "$1")
 }
 
-# When the server will end the lease of NAME, on the boot clock, in ms.
-# By the server's own clock, so that it does not matter how long the question takes.
+# server_end_of NAME: prints when the server will end the lease of NAME, on the boot clock, in ms.
+# It asks for the server's own time with the lease, so that it does not matter how long the answer
+# takes.
 server_end_of() {
   local end up
   end=$(r eval 'local now = redis.call("TIME")

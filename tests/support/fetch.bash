@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Sourced where tests need what only a package registry has: it is fetched into a folder below build/
-# by the ordinary tool of its kind, and used again while its sources stay as they are.
+# Sourced by tests that need what only a package registry has. The ordinary tool of each registry
+# fetches it into a folder below build/, where it is used again as long as its sources stay as they
+# are.
 # shellcheck shell=bash
 
-# Each tool repeats a request itself where it can; a tool that would wait for ever is ended.
+# in_time COMMAND…: runs a tool, and ends it if it would wait for ever. The tool itself repeats a
+# request where it can.
 in_time() { timeout --foreground -k 10 "${FETCH_LIMIT:-600}" "$@"; }
 
 # ready PLACE SOURCES COMMAND…: runs COMMAND, which fills the folder PLACE, unless that was done

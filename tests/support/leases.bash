@@ -56,7 +56,7 @@ listen() {
   STARTED+=($!)
   eventually 5s file_has "$T/monitor" OK
 }
-# hear_out: waits until all that has reached the server by now is in that file.
+# hear_out: waits until all that has reached the server by now is in $T/monitor.
 hear_out() {
   local mark=marker-$RANDOM
   r echo "$mark" >/dev/null

@@ -15,7 +15,7 @@ W="dlock:waiters:$G"
 T="redisson_lock_token:$G" D="dlock:done:$G" C="redisson_lock__channel:$G" TURN="dlock:turn:$G:"
 RECORD='"host":"h","pid":1}'
 
-# What acquire and waiter ask for; a test says otherwise by MODE=shared acquire …
+# What acquire and waiter ask for. A test changes it for one call: MODE=shared acquire …
 NAMES=(n)
 TTL=10000
 MODE=exclusive
@@ -53,7 +53,8 @@ script_text() {
   done <"$SCRIPTS/$1.lua"
 }
 
-# run_script NAME KEYCOUNT KEY… ARG…: on $REDIS_SOCKET, or on $ON; by the user $BY, if one is set.
+# run_script NAME KEYCOUNT KEY… ARG…: runs the script on the server at $ON, or else at
+# $REDIS_SOCKET; as the user $BY, if one is set.
 run_script() {
   local text=$BATS_FILE_TMPDIR/$1.$PLACE.lua keys=("${@:3:$2}")
   [ "$PLACE" = server ] || keys+=("dlock:never:$G")
@@ -62,15 +63,16 @@ run_script() {
   redis-cli -s "${ON:-$REDIS_SOCKET}" ${BY:+--no-auth-warning --user $BY --pass x} \
     EVAL "$(<"$text")" ${#keys[@]} "${keys[@]}" "${@:3+$2}" 2>&1
 }
-# waiter OWNER SERIAL [polls]: how it stands in line.
+# waiter OWNER SERIAL [polls]: prints the waiter as its record in the line has it.
 waiter() {
   local how=${3:+'"polls":true,'}
   [ "$MODE" = exclusive ] || how+="\"mode\":\"$MODE\","
   [ "$MODE" != slots ] || how+="\"slots\":$SLOTS,"
   printf '{"id":"%s#%s",%s%s' "$1" "$2" "$how" "$RECORD"
 }
-# acquire_as WAITER|'' MOST|'' OWNER SERIAL [TTL [ANCESTOR SERIAL]…]: these hold the first name, and
-# RELIES_ON has the ids of some of them.
+# acquire_as WAITER|'' MOST|'' OWNER SERIAL [TTL [ANCESTOR SERIAL]…]: runs the script acquire.
+# WAITER is the record to stand in line with, MOST the largest number of other waiters. The
+# ANCESTORs hold the first name; RELIES_ON has the ids of those holds that must not be lost.
 acquire_as() {
   local name above=("${@:6}") words=()
   for name in "${NAMES[@]}"; do
@@ -111,11 +113,14 @@ shared() { MODE=shared "$@"; }
 writing() { MODE="write" "$@"; }
 slots() { MODE=slots SLOTS=$1 "${@:2}"; } # N CALL…
 
-# Prints the key for the lease of the Ith hold of one of several owners.
+# lease OWNER [I]: prints the key that has the lease of OWNER's Ith hold, if several owners hold the
+# lock.
 lease() { printf '%s:%s:rwlock_timeout:%s\n' "$G" "$1" "${2:-1}"; }
 # Prints the slot number of a hold.
 slot() { r hget "$H" "$1#${2:-s}" | sed -E 's/.*,"mode":"slots","slot":([0-9]+),.*/\1/'; }
-# What answers of acquire end with: place in line, number of the name, ms of a turn, own.
+# busy_end ANSWER: prints the end of a busy answer of acquire: our place in line, the number of the
+# name in the way, the ms for which a free name waits for the first in line, and 1 if an ancestor
+# holds it in a mode that excludes ours.
 busy_end() { tail -n 4 <<<"$1" | xargs; }
 place_of() { tail -n 4 <<<"$1" | head -n 1; }
 # Prints the owners in line, in order.
@@ -175,7 +180,7 @@ ttl_between() {
 }
 
 wanted_once() { ONCE=$1 "${@:2}"; } # MS CALL…
-# The form of a serial says that acquire took the hold.
+# A serial of this form says that `dlock acquire` took the hold.
 # shellcheck disable=SC2034  # for the suites
 STEP=a0123456789abcdef
 # shellcheck disable=SC2034

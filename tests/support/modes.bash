@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# For the suites of the ways to hold: crowds whose turns are judged, and what a lock looks like from
-# outside. A part of suite.bash.
+# For the suites of the ways to hold: crowds of runs whose holds are judged by rules, and what a
+# lock looks like from outside. A part of suite.bash.
 # MODES_FULL=1: crowds run for a minute instead of some seconds.
 # shellcheck shell=bash disable=SC2154  # T is set by supervise.bash
 
-# Compiled once a file: sets SECTION.
+# Compiles mode_section.cpp, once for each test file; sets SECTION.
 build_section() {
   export SECTION=$BATS_FILE_TMPDIR/mode_section
   "${CXX:-c++}" -O1 -o "$SECTION" "$PROGRAMS/mode_section.cpp"
@@ -37,7 +37,8 @@ come() {
   rm -f "$T/$who.env" "$T/$who.go"
   dlock_run "$who" "$@" -- sh -c "$inside" "$T/$who"
 }
-# inside, outside, still WHO…: they have entered; they have not; they have, and run on.
+# inside WHO…: succeeds if their commands have begun. outside WHO…: checks that these have not
+# begun. still WHO…: checks that they have begun and still run.
 inside() { local who; for who; do [ -e "$T/$who.env" ] || return 1; done; }
 outside() { local who; for who; do [ ! -e "$T/$who.env" ] || fail "$who has entered" || return; done; }
 still() { local who; for who; do { inside "$who" && ! ended "$who"; } || fail "$who has ended" || return; done; }
@@ -48,7 +49,7 @@ enter() {
 }
 # enters WHO: waits until the command of WHO, which was started before, runs.
 enters() { eventually 20s inside "$1" || fail "$1 does not enter: $(cat "$T/$1.err")"; }
-# go WHO…: they end, and so have their runs.
+# go WHO…: lets their commands end, and waits until their runs have ended.
 go() {
   local who
   for who; do touch "$T/$who.go"; done
@@ -58,7 +59,7 @@ go() {
 # variable.
 of() { sed -n "s/^$2=//p" "$T/$1.env"; }
 
-# queue WHO ARG…: as come, but returns when it waits in the line of NAME (the last word).
+# queue WHO ARG…: as come, but returns when the run waits in the line of NAME, the last of ARG.
 queue() {
   local name=${*: -1} before
   before=$(r zcard "dlock:line:{dlock:$name}")
@@ -69,7 +70,8 @@ in_line_are() { [ "$(r zcard "dlock:line:{dlock:$1}")" = "$2" ]; }
 
 # Prints the remaining lease of one of several owners, in ms; -2: it is over.
 own_lease() { r pttl "{dlock:$1}:$2:rwlock_timeout:1"; }
-# When that will be, in the server's µs, which tokens are as well; at the earliest.
+# lease_end NAME OWNER: prints the earliest time at which this lease can end, in µs of the server's
+# clock. Tokens are such times too.
 lease_end() {
   local now left
   now=$(r time | tr -d '\r' | xargs printf '%d%06d')
@@ -77,7 +79,8 @@ lease_end() {
   echo $((now + left * 1000 - 1000))
 }
 
-# kill_both WHO: dlock and its guard, so that nobody gives anything back; the command as well.
+# kill_both WHO: kills dlock and its guard, so that no process releases the lock, and then the
+# command.
 kill_both() {
   local pid=${1}_pid guard
   pid=${!pid}
@@ -88,8 +91,8 @@ kill_both() {
   kill -KILL "$pid"
 }
 
-# refused STATUS PATTERN ARG…: `dlock run ARG… -- touch $MARKER` says one such line, at once, and runs
-# nothing.
+# refused STATUS PATTERN ARG…: checks that `dlock run ARG… -- touch $MARKER` ends at once with
+# STATUS and one line that PATTERN matches, and runs nothing.
 refused() {
   local wanted=$1 pattern=$2
   shift 2

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-# The program beside dlock, which takes locks of its own in the database of the file: its client, with
-# a connection that stays open. A part of suite.bash.
+# A program beside dlock that takes locks of its own in the database: the client of the database,
+# with a connection that stays open. A part of suite.bash.
 # shellcheck shell=bash disable=SC2154,SC2016  # T is set by supervise.bash; the child expands what is quoted
 
 client_of_postgres() { exec psql -XAtq -h "$DB" -p "$DB_PORT" -U postgres postgres; }
 client_of_mysql() { exec mariadb --no-defaults -NB --unbuffered -S "$DB/socket" -u root locks; }
 
-# start_peer: starts it and sets PEER. `peer SQL` returns when the statement was executed.
+# start_peer: starts this client and sets PEER. `peer SQL` returns when the statement was executed.
 start_peer() {
   PEER_LINES=0
   mkfifo "$T/peer.in"
@@ -27,8 +27,9 @@ with() {
   export PLAIN_URL DLOCK_URL="$PLAIN_URL&with=$1"
 }
 
-# both_ways TAKE GIVE_UP IS_TAKEN KIND: the peer, which takes the lock of "a" by the first statement
-# and gives it up by the second, and dlock keep each other out; the third says t or 1 where dlock has it.
+# both_ways TAKE GIVE_UP IS_TAKEN KIND: checks that the peer and dlock exclude each other. The peer
+# takes the lock of "a" by the statement TAKE and gives it up by GIVE_UP. The query IS_TAKEN answers
+# t or 1 while dlock has the lock.
 both_ways() {
   start_peer
   peer "$1"
@@ -69,7 +70,7 @@ loses() {
   killed=$(boot_ms)
   "$@"
   ends 10s a "exit 79"
-  # Within two seconds, on a machine that has time for it.
+  # It takes at most two seconds, and longer only on a busy machine.
   [ $(($(last_tick) - killed)) -lt 5000 ] || fail "after $(($(last_tick) - killed)) ms"
   grep -q "lost \"a\", whose $kind is gone: " "$T/a.err" || fail "$(cat "$T/a.err")"
   run -0 "$DLOCK" run -n a -- true
@@ -101,7 +102,8 @@ joins_above() {
   assert_not_started
 }
 
-# needs_a_process: what no process would keep is refused, and so is what has no peer lock.
+# needs_a_process: checks that dlock refuses what would have to keep the lock without a process
+# (acquire, renew, release), and the modes that have no peer lock.
 needs_a_process() {
   local words
   for words in "acquire a" "renew --owner x a" "release --owner x a" "run -s a -- true" "run --slots 2 a -- true"; do

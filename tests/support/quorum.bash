@@ -3,8 +3,9 @@
 # dlock sorts them, so the first is the leader. A part of suite.bash, with replicas.
 # shellcheck shell=bash disable=SC2154,SC2034  # T is of supervise.bash, SET_PIDS for replicas.bash
 
-# start_quorum COUNT: without a delay, as the tests restart nothing that must not vote. With a shim of
-# clocks, server N has those of "serverN" (the file of a redis-server has another name).
+# start_quorum COUNT: starts COUNT servers. The quorum delay is 0, because these tests restart no
+# server whose vote must not count. If the shim of clocks.bash was built, server N sees the clocks
+# of "serverN".
 start_quorum() {
   local i shown
   SET_PORTS=() SET_PIDS=() DLOCK_URL=""

@@ -8,14 +8,15 @@ if [ -z "${MEMORY_KIB:-}" ]; then
   ! sanitized || MEMORY_KIB=unlimited
 fi
 
-# refused STATUS WORD…: dlock WORD… ends with STATUS, one line, nothing started; in under 5 s and 300 MB.
+# refused STATUS WORD…: checks that dlock WORD… ends with STATUS and one line and starts nothing, in
+# under 5 s and 300 MB.
 refused() {
   local want=$1 before=${EPOCHREALTIME/./}
   shift
   run -"$want" --separate-stderr timeout -s KILL 10 bash -c 'ulimit -v "$MEMORY_KIB"; exec "$DLOCK" "$@"' - "$@"
   [ $((${EPOCHREALTIME/./} - before)) -lt 5000000 ] || fail "took $((${EPOCHREALTIME/./} - before)) us"
   assert_output ""
-  # Who has waited for a second says so.
+  # A dlock that has waited for a second says so in a line that does not count.
   # shellcheck disable=SC2034  # read by assert_one_line
   [[ " $* " != *" -w "* ]] || mapfile -t stderr_lines < <(grep -v '^dlock: waiting ' <<<"$stderr")
   assert_one_line

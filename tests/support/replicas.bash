@@ -3,10 +3,11 @@
 # suite.bash.
 # shellcheck shell=bash disable=SC2154  # T is set by supervise.bash
 
-# start_set COUNT: a master and so many replicas that have its data, at DLOCK_URL and $T/0.sock,
-# $T/1.sock …; SET_PORTS and SET_PIDS have their ports and pids, the master's first. MASTER_PORT is
-# where replicas and sentinels reach the master: through the proxy if BEHIND_PROXY is set, so that
-# `proxy blackhole` cuts it off from them.
+# start_set COUNT: starts a master and COUNT replicas, and returns when these have its data.
+# DLOCK_URL is the master's. The sockets are $T/0.sock (the master's), $T/1.sock …; SET_PORTS and
+# SET_PIDS have the ports and pids in the same order. MASTER_PORT is where replicas and sentinels
+# reach the master: through the proxy if BEHIND_PROXY is set, so that `proxy blackhole` cuts the
+# master off from them.
 start_set() {
   local i of=()
   SET_PORTS=() SET_PIDS=()

@@ -3,8 +3,8 @@
 # of suite.bash.
 # shellcheck shell=bash disable=SC2154  # T, STARTED, SET_PORTS and MASTER_PORT are set elsewhere
 
-# start_sentinels [DOWN_AFTER_MS]: over the set that start_set has made; sets SENTINEL_PIDS and
-# DLOCK_URL. They know the master as "mymaster".
+# start_sentinels [DOWN_AFTER_MS]: starts three sentinels for the servers of start_set; sets
+# SENTINEL_PIDS and DLOCK_URL. They know the master as "mymaster".
 start_sentinels() {
   local i hosts=()
   SENTINEL_PORTS=() SENTINEL_PIDS=()
@@ -24,7 +24,7 @@ start_sentinels() {
   DLOCK_URL=redis+sentinel://$(IFS=,; echo "${hosts[*]}")/mymaster
   export DLOCK_URL
 }
-# sentinel N COMMAND…: redis-cli on one of them.
+# sentinel N COMMAND…: sends `SENTINEL COMMAND…` to sentinel N.
 sentinel() {
   local port=${SENTINEL_PORTS[$1]}
   shift

@@ -25,7 +25,7 @@ sources() {
 code() {
   sed -E -e 's/"([^"\\]|\\.)*"/""/g' -e 's,//.*,,' "$1" | grep -n '' || true
 }
-# Inside includes the string is what counts.
+# includes FILE: prints the files that it includes, with their quotes or brackets.
 includes() { sed -nE 's/^#include (["<].*[">]).*/\1/p' "$1"; }
 
 # bad FILE TEXT…: makes a sample tree with one file.

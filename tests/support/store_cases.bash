@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Tests that are the same for each store but Redis: what a suite of one calls in a test of its own, with
-# $DLOCK_URL. A part of suite.bash, behind cli, supervise, ticker and line.
+# Tests that are the same for each store but Redis. The suite of a store calls each of these
+# functions in a test of its own, with $DLOCK_URL. A part of suite.bash, to be named after cli,
+# supervise, ticker and line.
 # shellcheck shell=bash disable=SC2016,SC2030,SC2031,SC2154
 
-# newer_dlock_is_refused: the record of lock a, which is held, says layout 2.
+# newer_dlock_is_refused: checks that this dlock refuses lock a, which is held and whose record says
+# layout 2.
 newer_dlock_is_refused() {
   run -78 --separate-stderr "$DLOCK" run -w 5s a -- touch "$MARKER"
   assert_stderr_has "it was written by a newer dlock, layout 2; this dlock knows 1: upgrade dlock on this host"
@@ -15,7 +17,8 @@ newer_dlock_is_refused() {
   assert_not_started
 }
 
-# newer_row_is_refused: the same in the tables of `db`, and nothing of them is changed.
+# newer_row_is_refused: the same for stores with the tables of `db`: writes layout 2 into the row,
+# and checks that dlock changes no row.
 newer_row_is_refused() {
   hold a
   db "UPDATE dlock SET state = replace(state, '{\"name\"', '{\"layout\":2,\"name\"')"
@@ -24,7 +27,8 @@ newer_row_is_refused() {
   [ "$(db "SELECT count(*) FROM dlock WHERE state LIKE '{\"layout\":2,%'")" = 1 ]
 }
 
-# columns_more_or_less: the tables of `db` get a column, and lose one each.
+# columns_more_or_less: checks that dlock works with a column too many in its tables, and refuses
+# tables that lack a column.
 columns_more_or_less() {
   "$DLOCK" run a -- true
   db "ALTER TABLE dlock ADD COLUMN note varchar(9); ALTER TABLE dlock_line ADD COLUMN note varchar(9)"
@@ -42,8 +46,9 @@ columns_more_or_less() {
   assert_not_started
 }
 
-# no_right_too_many RIGHT…: with all of them all_calls end as they should, and without one of them not.
-# grant_all_but RIGHT gives the user the others; all_calls WORD has another WORD each time.
+# no_right_too_many RIGHT…: checks that with all these rights all_calls succeeds, and that without
+# any one of them it does not. The caller defines grant_all_but RIGHT, which gives the user all
+# rights but this one, and all_calls WORD, which gets another WORD each time.
 no_right_too_many() {
   local right
   grant_all_but ""
@@ -54,7 +59,8 @@ no_right_too_many() {
   done
 }
 
-# no_row_right_too_many USER: the grants of doctor --ddl in the database of `db`, of $USER_URL.
+# no_row_right_too_many USER: no_right_too_many for the grants that doctor --ddl prints; USER is the
+# user of $USER_URL.
 no_row_right_too_many() {
   local who=$1 grants rights
   grants=$("$DLOCK" doctor --ddl --url "$USER_URL" | sed -n "s/^-- //; s/HOST/localhost/; s/^grant/grant/p")
@@ -75,13 +81,13 @@ no_row_right_too_many() {
   no_right_too_many "${rights[@]}"
   db "delete from dlock_line"
   grant_all_but ""
-  # Only doctor would delete a lock, that of its trial.
+  # Only doctor wants to delete a row, that of its trial lock.
   DLOCK_URL=$USER_URL run -0 "$DLOCK" doctor
   assert_output --regexp "i row .*the row doctor:[0-9a-f]{16} stays in dlock"
   let_go
 }
 
-# In place of the words of line.bash that ask Redis.
+# Replaces in_line of line.bash, which asks Redis.
 in_line() {
   "$DLOCK" inspect --json "$1" |
     python3 -c 'import json, sys; print(json.load(sys.stdin)["locks"][0]["waiting"])'
@@ -181,11 +187,12 @@ all_that_a_lock_can() {
   refute_output ran
 }
 
-# A third of the lease is ten seconds.
+# Checks that renew --while notices a release at once: its next renewal would come after ten
+# seconds.
 keeper_ends_with_the_release() {
   eval "$("$DLOCK" acquire a --ttl 30s)"
   spawn keeper "$DLOCK" renew --while $$ a
-  sleep 2 # then it watches
+  sleep 2 # by then it watches the hold
   run -0 "$DLOCK" release a
   ends 4s keeper "exit 0"
 }
@@ -206,7 +213,7 @@ killed_with_its_guard() {
   run -0 "$DLOCK" run -w 20 a -- true
 }
 
-# By kill_store and run_store of the suite; server_stands_still by signal_store SIGNAL.
+# The suite defines kill_store and run_store and, for server_stands_still, signal_store SIGNAL.
 server_comes_back_in_time() {
   local before
   dlock_run a --ttl 10s -k 500ms a -- sh -c 'echo "$DLOCK_TOKEN"; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
@@ -221,7 +228,8 @@ server_comes_back_in_time() {
   [ "$output" -gt "$before" ] || fail "token $output after $before"
 }
 
-# wipe_store: it has lost all its data, and is empty.
+# Checks that a token is larger than all before it, although the store has lost its data. The suite
+# defines wipe_store, which deletes the data.
 store_is_replaced() {
   local before
   for _ in 1 2 3; do run -0 --separate-stderr "$DLOCK" run a -- sh -c 'echo "$DLOCK_TOKEN"'; done
@@ -244,7 +252,8 @@ server_stands_still() {
   run -0 "$DLOCK" run -w 20 a -- true
 }
 
-# At $PROXY, which loses the answer to the first renewal, the command goes on.
+# Checks that the command goes on if the answer to the first renewal is lost; the proxy at $PROXY
+# loses it.
 renewal_is_unanswered() {
   dlock_run a --url "$PROXY" --ttl 3s -k 200ms a -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
   eventually 10s file_has "$T/proxy.log"
@@ -254,8 +263,9 @@ renewal_is_unanswered() {
   ends 10s a "exit 7"
 }
 
-# release_meets_a_waiter WAITS: a claim takes its place in the line of lock a while the release waits
-# for the row, for less time than a release has. WAITS is SQL that counts who waits for a row.
+# release_meets_a_waiter WAITS: checks that a release offers the lock to a claim that has joined the
+# line of lock a while the release waited for the row. WAITS is SQL that counts the sessions that
+# wait for a row.
 release_meets_a_waiter() {
   hold a
   local silent_at=$((($(date +%s) + 9) * 1000000))
@@ -275,7 +285,8 @@ release_meets_a_waiter() {
 }
 waits_for_row() { [ "$(db "$1")" -gt 0 ]; }
 
-# Another program has written the row since, or the row is another one: lost, and made again.
+# Checks that a release deletes no row that another program has written since, or that is not the
+# lock's any more.
 foreign_row_stays() {
   local change
   for change in "locked_by = 'app1'" "state = ''"; do

@@ -12,26 +12,28 @@ subscribe() {
   done
   for who; do eventually 5s grep -qs subscribe "$BATS_TEST_TMPDIR/received-$who"; done
 }
-# received OWNER: the messages to it; the last is one of the test, so that none is on the way.
+# received OWNER: prints the messages to OWNER. It sends a message of its own and waits for that, so
+# that no message is on the way any more.
 received() {
   r publish "$TURN$1#s" end >/dev/null
   eventually 5s grep -qx end "$BATS_TEST_TMPDIR/received-$1"
   grep -xE 'turn|next|wait' "$BATS_TEST_TMPDIR/received-$1" | xargs
 }
-# queue OWNER…: each subscribed, behind the holder h:1, in this order.
+# queue OWNER…: makes h:1 the holder; then each OWNER subscribes and joins the line, in this order.
 queue() {
   local who
   acquire h:1 s >/dev/null
   subscribe "$@"
   for who; do stand "$who" s >/dev/null; done
 }
-# life OWNER [polls]: for how many ms from now it counts as alive.
+# life OWNER [polls]: prints for how many ms from now the waiter counts as alive.
 life() {
   r eval 'local t = redis.call("TIME")
     return tonumber(redis.call("ZSCORE", KEYS[1], ARGV[1])) - t[1] * 1000 - math.floor(t[2] / 1000)' \
     1 "$W" "$(waiter "$1" s "${@:2}")"
 }
-# fill COUNT LIFE [polls]: that many other waiters, alive for LIFE ms from now.
+# fill COUNT LIFE [polls]: puts COUNT other waiters into the line, which count as alive for LIFE ms
+# from now.
 fill() {
   r eval 'local t = redis.call("TIME")
     for i = 1, ARGV[1] do

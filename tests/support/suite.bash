@@ -7,8 +7,9 @@
 
 bats_require_minimum_version 1.5.0
 
-# Before each command bats notes where that stands, to know it of one that fails; this takes a third of
-# the processor time of these suites. The ERR trap knows it as well, but of `exit` and a teardown.
+# Switches the DEBUG trap of bats off, which notes the position of every command for the report of a
+# failure. It takes a third of the processor time of these suites. The ERR trap notes the position
+# too, except after `exit` and in a teardown.
 eval "$(declare -f bats_setup_tracing | sed '1s/^/traced_/')"
 bats_setup_tracing() {
   traced_bats_setup_tracing
@@ -23,7 +24,7 @@ PROJECT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 export PROJECT
 DLOCK=${DLOCK:-$PROJECT/build/dev/dlock}
 export DLOCK
-# What is said to ./dev in this way would be a warning of each dlock.
+# These variables are meant for ./dev; each dlock would warn of them.
 unset DLOCK_PRESET DLOCK_LANES DLOCK_FILE_TIMEOUT DLOCK_CONTRACT DLOCK_DIFFERENTIAL DLOCK_MUTANTS_DIR
 SUPPORT=$PROJECT/tests/support
 PROGRAMS=$SUPPORT/programs
@@ -57,7 +58,8 @@ setup() { set_up; }
 teardown() { clean_up; }
 teardown_file() { stop_redis; }
 
-# set_up_file [OPTION…]: the options are the server's.
+# set_up_file [OPTION…]: does for the file what its PARTs need. The OPTIONs are for the
+# redis-server.
 # shellcheck disable=SC2120  # suites pass them
 set_up_file() {
   local program
@@ -89,8 +91,8 @@ clean_up() {
   ! has_part cli || end_helpers
 }
 
-# The settings of whoever runs the tests must not reach them. A folder below a device
-# is certainly not there, for every user.
+# Keeps the settings of the user who runs the tests from them. A folder below a device is certainly
+# not there, for every user.
 clean_environment() {
   local name
   for name in $(compgen -e | grep -E '^(DLOCK_|REDIS)' | grep -vx DLOCK); do unset "$name"; done
@@ -98,7 +100,7 @@ clean_environment() {
   export HOME=$BATS_FILE_TMPDIR XDG_CONFIG_HOME=/dev/null/nowhere
 }
 
-# start_redis [OPTION…]: a fresh server; sets REDIS_SOCKET, REDIS_PID and DLOCK_URL.
+# start_redis [OPTION…]: starts an empty server; sets REDIS_SOCKET, REDIS_PID and DLOCK_URL.
 start_redis() {
   clean_environment
   export REDIS_SOCKET=$BATS_FILE_TMPDIR/redis.sock
@@ -116,8 +118,8 @@ stop_redis() {
   end_ours "$REDIS_PID"
 }
 
-# is_ours PID: this file has started it. The pid of a process that has ended is another's some time
-# later, and then belongs to another test.
+# is_ours PID: succeeds if this test file has started the process. The pid of a process that has
+# ended is given to another process later, which may belong to another test.
 is_ours() {
   local stat
   read -r stat 2>/dev/null <"/proc/$1/stat" || return 1
@@ -136,11 +138,11 @@ end_ours() { # PID…: with their children, as of timeout(1)
   done
 }
 
-# r COMMAND…: redis-cli on our server.
+# r COMMAND…: runs redis-cli on the server of this file.
 r() { redis-cli -s "$REDIS_SOCKET" "$@"; }
 
-# eventually SECONDSs COMMAND…: repeats COMMAND until it succeeds; fails after the time, but not before
-# it has looked ten times a second: while the machine stands still nothing can happen.
+# eventually SECONDSs COMMAND…: repeats COMMAND until it succeeds. Fails after this time, but not
+# before it has tried ten times for each second: while the machine stands still nothing can happen.
 eventually() {
   local end=$((SECONDS + ${1%s} + 1)) looks=$((10 * ${1%s}))
   shift
@@ -151,23 +153,25 @@ eventually() {
   done
 }
 
-# Was dlock built with a sanitizer? Such a program reserves terabytes of addresses, and opens, writes
-# and limits things of its own.
+# Succeeds if dlock was built with a sanitizer. Such a program reserves terabytes of addresses, and
+# opens, writes and limits things of its own.
 sanitized() { grep -qaE '__(asan|tsan)_init' "$DLOCK"; }
-# WHAT a sanitizer does that the test cannot have.
+# needs_no_sanitizer WHAT: skips the test if dlock has a sanitizer. WHAT says what a sanitizer does
+# that the test cannot bear.
 needs_no_sanitizer() { ! sanitized || skip "a sanitizer $1"; }
 
-# Is the process there, and not a zombie?
+# alive PID: succeeds if the process exists and is no zombie.
 alive() { [ -r "/proc/$1/stat" ] && [ "$(sed 's/.*) \(.\).*/\1/' "/proc/$1/stat" 2>/dev/null)" != Z ]; }
 gone() { ! alive "$1"; }
 
-# The key of a lock name under the default prefix.
+# key_exists NAME, key_gone NAME: whether the lock has its key under the default prefix.
 key_exists() { [ "$(r exists "dlock:$1")" = 1 ]; }
 key_gone() { [ "$(r exists "dlock:$1")" = 0 ]; }
 
 file_has() { [ -s "$1" ] && { [ $# -lt 2 ] || grep -qF -- "$2" "$1"; }; }
 
-# No key of a lock may be left; fencing tokens stay for a day by design.
+# Checks that no key of a lock is left. Fencing tokens and notes of releases stay for a day by
+# design.
 assert_no_keys() {
   local left
   left=$(r keys '*' | grep -vE '^(redisson_lock_token|dlock:released):' || true)

@@ -3,14 +3,14 @@
 # read what the ticking child wrote. A part of suite.bash.
 # shellcheck shell=bash disable=SC2013  # pids are words
 
-# Compiled once a file: sets TICKER.
+# Compiles ticker.cpp, once for each test file; sets TICKER.
 build_ticker() {
   export TICKER=$BATS_FILE_TMPDIR/ticker
   "${CXX:-c++}" -O1 -o "$TICKER" "$PROGRAMS/ticker.cpp"
 }
 
-# The scripts are known to the server afterwards: each call then is one EVALSHA. Nothing here depends
-# on time: if it failed, every test of the file would.
+# Makes the server load the scripts, so that each later call is one EVALSHA. Nothing here depends on
+# time: if this failed, every test of the file would fail.
 prime_scripts() {
   local name=prime-$RANDOM owner
   owner=$("$DLOCK" acquire "$name" | sed -n 's/^export DLOCK_OWNER=//p')
@@ -19,15 +19,16 @@ prime_scripts() {
   "$DLOCK" inspect "$name" >/dev/null
 }
 
-# Files of a test: a fresh folder each.
+# Sets T, the folder for the files of this test, and TICKS in it.
 new_files() {
   T=$BATS_TEST_TMPDIR
   export TICKS=$T/ticks
   STARTED=()
 }
 
-# spawn NAME COMMAND…: in the background with default dispositions. Its pid goes to $NAME_pid, its
-# end to the file $T/NAME.end. SPAWN_OPTIONS are spawn.py's.
+# spawn NAME COMMAND…: starts COMMAND in the background, with default signal dispositions. Its pid
+# goes to $NAME_pid; how it ended goes to the file $T/NAME.end. SPAWN_OPTIONS are options of
+# spawn.py.
 spawn() {
   local name=$1
   shift
@@ -40,7 +41,7 @@ spawn() {
   printf -v "${name}_pid" %s "$(cat "$T/$name.pid")"
 }
 
-# dlock_run NAME ARG…: the same for `dlock run`.
+# dlock_run NAME ARG…: spawns `dlock run ARG…`.
 dlock_run() {
   local name=$1
   shift
@@ -49,7 +50,8 @@ dlock_run() {
 
 ended() { [ -s "$T/$1.end" ]; }
 
-# ends SECONDSs NAME EXPECTED: waits for its end and compares, e.g. `ends 5s a "signal 15"`.
+# ends SECONDSs NAME EXPECTED: waits for the end of what `spawn NAME` started, and compares how it
+# ended, e.g. `ends 5s a "signal 15"`.
 ends() {
   eventually "$1" ended "$2" || { echo "$2 has not ended after $1"; cat "$T/$2.err"; return 1; }
   [ "$(cat "$T/$2.end")" = "$3" ] || {
@@ -59,7 +61,8 @@ ends() {
   }
 }
 
-# For teardown: whatever the test has left. Only what it started, and what runs below that.
+# For teardown: ends what the test has left running: only processes that it has started, and their
+# descendants.
 end_started() {
   local pid file
   [ -z "${REDIS_PID:-}" ] || kill -CONT "$REDIS_PID" 2>/dev/null || true
@@ -72,7 +75,7 @@ end_started() {
     end_tree "$pid"
     wait "$pid" 2>/dev/null || true
   done
-  # Tickers that outlived everybody: their pids are in their files.
+  # Ends the tickers that are no descendants any more. Their pids are in their files.
   for file in "$T"/ticks*; do
     [ -s "$file" ] || continue
     for pid in $(awk '{print $2}' "$file" | sort -u); do
@@ -88,15 +91,16 @@ end_tree() {
   kill -KILL "$1" 2>/dev/null || true
 }
 
-# two_tick [FILE]: so many processes have written ticks.
+# two_tick [FILE]: succeeds if two processes have written ticks.
 two_tick() { [ "$(awk '$3 == "tick" {print $2}' "${1:-$TICKS}" 2>/dev/null | sort -u | wc -l)" = 2 ]; }
 ticking() { grep -q ' tick$' "${1:-$TICKS}" 2>/dev/null; }
-# The BOOTTIME stamps of the first and last line, in ms.
+# Prints the BOOTTIME stamp of the first or the last line, in ms.
 first_tick() { awk 'NR == 1 {printf "%d", $1 / 1000000}' "${1:-$TICKS}"; }
 last_tick() { awk 'END {printf "%d", $1 / 1000000}' "${1:-$TICKS}"; }
-# late_by MS [FILE]: by how much the last tick was after that time of the boot clock, in ms, or 0. If
-# nothing ran across it for 90 ms, as on a machine that stands still, the 100 ms behind that do not
-# count: a KILL comes 100 ms before the end, and nobody can be killed before he runs again.
+# late_by MS [FILE]: prints by how many ms the last tick came after the time MS of the boot clock; 0
+# if it came before. If no tick came for 90 ms across MS, the machine stood still. Then ticks within
+# 100 ms after that do not count: a KILL is due 100 ms before the end of a lease, and no process can
+# be killed before it runs again.
 late_by() {
   awk -v end="$1" '{ at = $1 / 1000000; last = at }
     at < end { before = at }
@@ -106,7 +110,7 @@ late_by() {
 }
 boot_ms() { python3 -c 'import time; print(int(time.clock_gettime(time.CLOCK_BOOTTIME) * 1000))'; }
 
-# No process that wrote ticks runs any more, and nothing more is written.
+# Succeeds if no process that wrote ticks runs any more, so that nothing more is written.
 ticker_gone() {
   local pid
   for pid in $(awk '{print $2}' "${1:-$TICKS}" | sort -u); do
@@ -114,14 +118,14 @@ ticker_gone() {
   done
 }
 
-# All processes of a file of pids are gone.
+# all_gone FILE: succeeds if all processes whose pids are in FILE have ended.
 all_gone() {
   local pid
   for pid in $(cat "$1"); do gone "$pid" || return 1; done
 }
 
-# start_proxy [SOCKET]: in front of our server, or of the one at SOCKET. Sets PROXY_URL; `proxy
-# MODE…` switches it.
+# start_proxy [SOCKET]: starts proxy.py in front of our server, or of the one at SOCKET. Sets
+# PROXY_URL; `proxy MODE…` switches the proxy.
 start_proxy() {
   export PROXY_CONTROL=$T/proxy.control PROXY_LOG=$T/proxy.log
   echo pass >"$PROXY_CONTROL"
@@ -138,8 +142,9 @@ proxy() {
   mv "$PROXY_CONTROL.new" "$PROXY_CONTROL"
 }
 
-# start_other NAME [OPTION…]: a second server in a folder of its own, which a test may mistreat.
-# Sets OTHER_SOCKET, OTHER_PID, OTHER_URL. Started again with the same name it finds its data.
+# start_other NAME [OPTION…]: starts a second server in a folder of its own, which a test may
+# mistreat. Sets OTHER_SOCKET, OTHER_PID, OTHER_URL. Started again with the same name it finds its
+# data.
 start_other() {
   local dir=$T/$1
   shift
@@ -155,13 +160,14 @@ start_other() {
 o() { redis-cli -s "$OTHER_SOCKET" "$@"; }
 other_answers() { [ "$(o ping 2>/dev/null)" = PONG ]; }
 
-# How many holds of a name the server knows of (0 when it is free).
+# hold_count NAME: prints how many holds of a name the server knows of (0 when it is free).
 hold_count() { r hvals "dlock:$1" | awk '{n += $1} END {print n + 0}'; }
 hold_records() { r hlen "dlock:holds:{dlock:$1}"; }
 lock_ttl() { r pttl "dlock:$1"; }
 
-# How many scripts the server has run by their names. settle: waits for a second without any: whoever
-# waits or holds sleeps then, and only shows now and then that he lives; but not for ever.
+# evalshas: prints how many scripts the server has run by their hashes. settle: waits until no
+# script has run for a second, at most six seconds. Then all waiters and holders sleep, except for
+# their heartbeats and renewals.
 evalshas() { r info commandstats | tr -d '\r' | sed -nE 's/^cmdstat_evalsha:calls=([0-9]+),.*/\1/p'; }
 settle() {
   local before tries
@@ -172,7 +178,8 @@ settle() {
   done
 }
 
-# Nobody's lock, no record of one: only the token stays.
+# assert_free NAME: checks that there is no lock, no record of a hold and no revocation; only the
+# token may stay.
 assert_free() {
   [ "$(r exists "dlock:$1" "dlock:holds:{dlock:$1}" "dlock:revoked:{dlock:$1}")" = 0 ] || {
     echo "left: $(r hgetall "dlock:$1") / $(r hgetall "dlock:holds:{dlock:$1}")"

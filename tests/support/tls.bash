@@ -6,14 +6,15 @@ TLS=$BATS_FILE_TMPDIR/tls
 
 new_key() { openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$1" 2>/dev/null; }
 
-# make_ca NAME: $TLS/NAME.crt and .key.
+# make_ca NAME: makes a CA, $TLS/NAME.crt and .key.
 make_ca() {
   mkdir -p "$TLS"
   new_key "$TLS/$1.key"
   openssl req -x509 -new -key "$TLS/$1.key" -days 30 -subj "/CN=dlock test $1" -out "$TLS/$1.crt"
 }
 
-# make_certificate NAME CA SAN [OPTION…]: $TLS/NAME.crt and .key. The options are those of openssl-ca(1).
+# make_certificate NAME CA SAN [OPTION…]: makes a certificate of this CA, $TLS/NAME.crt and .key.
+# The options are those of openssl-ca(1).
 make_certificate() {
   local name=$1 ca=$2 san=$3 folder=$TLS/$1.new
   shift 3
@@ -32,8 +33,8 @@ make_certificate() {
 
 HERE=DNS:localhost,IP:127.0.0.1
 
-# tls_redis NAME [OPTION…]: a redis-server with the certificate NAME that trusts the CA "ca"; sets PORT
-# and TLS_PID. Its unix socket is $TLS_SOCKET.
+# tls_redis NAME [OPTION…]: starts a redis-server with the certificate NAME that trusts the CA "ca";
+# sets PORT and TLS_PID. Its unix socket is $TLS_SOCKET.
 tls_redis() {
   local name=$1 folder=$BATS_TEST_TMPDIR/tls
   shift
@@ -56,8 +57,8 @@ tls_redis_is_there_or_gone() { [ -S "$TLS_SOCKET" ] || gone "$TLS_PID"; }
 tls_redis_answers() { redis-cli -s "$TLS_SOCKET" ping >/dev/null 2>&1; }
 rt() { redis-cli -s "$TLS_SOCKET" "$@"; }
 
-# tls_sentinel NAME PORT PASSWORD: a sentinel with the certificate NAME, of a master at this port, which
-# it knows as "mymaster"; sets PORT to its own.
+# tls_sentinel NAME PORT PASSWORD: starts a sentinel with the certificate NAME. Its master,
+# "mymaster", is at PORT. Then sets PORT to the sentinel's own.
 tls_sentinel() {
   local name=$1 master=$2 folder=$BATS_TEST_TMPDIR/sentinel
   mkdir -p "$folder"
@@ -74,8 +75,8 @@ tls_sentinel_answers() {
   redis-cli --tls --cacert "$TLS/ca.crt" -h localhost -p "$PORT" ping >/dev/null 2>&1
 }
 
-# openssl_server OPTION…: openssl-s_server(1) with the certificate "server"; sets PORT, and writes what
-# clients say to $SAID.
+# openssl_server OPTION…: starts openssl-s_server(1) with the certificate "server"; sets PORT, and
+# writes what clients say to $SAID.
 openssl_server() {
   SAID=$BATS_TEST_TMPDIR/said
   PORT=$(free_port)
@@ -89,7 +90,8 @@ openssl_server() {
   export DLOCK_URL=rediss://localhost:$PORT
 }
 
-# tls_front MS: tls_front.cpp before the server of tls_redis; sets DLOCK_URL, and writes to $FRONT.
+# tls_front MS: starts tls_front.cpp in front of the server of tls_redis; sets DLOCK_URL. The
+# program writes to $FRONT.
 tls_front() {
   FRONT=$BATS_TEST_TMPDIR/front
   "${CXX:-c++}" -std=c++20 -O1 -pthread -o "$FRONT.program" "$PROGRAMS/tls_front.cpp" -lssl -lcrypto

@@ -3,8 +3,9 @@
 # folder of the file), stopped when the file ends. It takes no care of its disk. A part of suite.bash.
 # shellcheck shell=bash
 
-# start_zookeeper [SERVERS] [SETTING…]: sets ZOOKEEPER and DLOCK_URL. A SETTING is a line of zoo.cfg,
-# which counts for all servers. Ticks are short if none says otherwise, so that leases end on time.
+# start_zookeeper [SERVERS] [SETTING…]: starts the servers; sets ZOOKEEPER and DLOCK_URL. A SETTING
+# is a line of zoo.cfg for all servers. If no SETTING gives the length of a tick, ticks are short,
+# so that leases end on time.
 start_zookeeper() {
   local i all=() urls=""
   clean_environment
@@ -26,14 +27,15 @@ start_zookeeper() {
 }
 port_of() { cat "$ZOOKEEPER/$1/port"; } # N
 
-# configure_server FOLDER PORT [SETTING…]: what is said twice counts as it was said last.
+# configure_server FOLDER PORT [SETTING…]: writes zoo.cfg. If a setting occurs twice, the last one
+# counts.
 configure_server() {
   printf '%s\n' tickTime=200 maxSessionTimeout=40000 initLimit=50 syncLimit=20 \
     admin.enableServer=false 4lw.commands.whitelist=srvr,mntr "dataDir=$1/data" \
     clientPortAddress=127.0.0.1 "clientPort=$2" "${@:3}" >"$1/zoo.cfg"
 }
-# java_zookeeper FOLDER: becomes the server. Folders of locks that are empty go within a second instead
-# of a minute.
+# java_zookeeper FOLDER: replaces this shell by the server. It deletes empty folders of locks within
+# a second instead of a minute.
 java_zookeeper() {
   local jars=/usr/share/java path jar
   path=$jars/zookeeper.jar
@@ -44,7 +46,7 @@ java_zookeeper() {
     org.apache.zookeeper.server.quorum.QuorumPeerMain "$1/zoo.cfg" >>"$1/log" 2>&1 3>&-
 }
 
-# run_server N: starts it, or starts it again with its data.
+# run_server N: starts server N, or starts it again with its data.
 run_server() {
   java_zookeeper "$ZOOKEEPER/$1" &
   echo $! >"$ZOOKEEPER/$1/pid"
@@ -67,7 +69,7 @@ stop_zookeeper() {
     [ ! -s "$pid" ] || end_ours "$(cat "$pid")"
   done
 }
-# leader, follower: the number of the server that leads, of one that does not.
+# leader, follower: print the number of the server that leads, or of one that does not.
 leader() { server_that leader; }
 follower() { server_that follower; }
 server_that() {
@@ -78,12 +80,13 @@ server_that() {
   return 1
 }
 
-# zk WORD…: as zk.py has it, at the first server; zk_at N WORD… at another.
+# zk WORD…: runs zk.py at the first server. zk_at N WORD…: runs it at server N.
 zk() { zk_at 0 "$@"; }
 zk_at() { python3 "$PROGRAMS/zk.py" "$(port_of "$1")" "${@:2}"; }
 
-# The nodes of a lock; the only one of them; and none below all.
+# nodes_of NAME: prints the nodes of a lock. node_of NAME: prints the path of its only node.
+# no_nodes NAME: succeeds if it has no node.
 nodes_of() { zk children "/$1"; }
 node_of() { printf '/%s/%s' "$1" "$(nodes_of "$1")"; }
 no_nodes() { [ -z "$(nodes_of "$1")" ]; }
-empty_tree() { ! zk tree / | grep -qvx /dlock-done; } # where the epoch of tokens is
+empty_tree() { ! zk tree / | grep -qvx /dlock-done; } # /dlock-done has the epoch of the tokens
