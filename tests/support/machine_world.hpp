@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // MachineWorld: runs a machine of core that only calls a store, in fake time. It records what
-// happens as one line, as World does: "0s inspect held, 0s watch front, 0s inspect held, 0s await
-// changed, 3s inspect free, 3s end".
+// happens as one line, as World of scripted_world.hpp does: "0s inspect held, 0s watch front, 0s
+// inspect held, 0s await changed, 3s inspect free, 3s end".
 #pragma once
 
 #include "core/machine.hpp"

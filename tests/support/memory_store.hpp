@@ -26,7 +26,7 @@ namespace dlock {
 struct MemoryServer {
   std::mutex mutex;
   std::condition_variable changed;
-  std::uint64_t changes = 0;  // number of steps that told watchers to look
+  std::uint64_t changes = 0;  // how often watchers were told to look
   std::map<std::string, lease_table::StoredLock> locks;
   // If set, both clocks of the server show this time. Otherwise they are the clocks of this
   // machine.

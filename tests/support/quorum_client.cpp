@@ -96,7 +96,8 @@ void QuorumClient::drive(std::shared_ptr<Machine> machine, std::function<void(Ma
   settle();
 }
 
-// Whether the machine is through; else it is woken in time.
+// If the running machine has ended, goes on with what comes after it. Otherwise sets a timer for
+// its next deadline.
 void QuorumClient::settle() {
   if (!is_over_) return;
   if (is_over_()) {

@@ -117,7 +117,8 @@ Duration QuorumWorld::between(Duration least, Duration most) {
                      static_cast<std::uint64_t>((most - least).count() + 1)));
 }
 
-// Returns the proposal of a host whose clock is close to that of a server, or not.
+// Returns a token that a claim may propose: the time of a host whose clock differs by at most 300
+// ms from that of some server.
 FencingToken QuorumWorld::proposed_token() {
   const QuorumServer& server = servers_[random_() % servers_.size()];
   const lease_table::StoreTime clock = server.clock(agenda_.now()) + between(0s, 600ms) - 300ms;

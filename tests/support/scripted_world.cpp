@@ -127,7 +127,7 @@ std::optional<Time> World::next_thing() const {
   return next;
 }
 
-// Does one of the things that are due; a deadline comes first.
+// Plays one thing that is due at `when`; a deadline comes before everything else.
 void World::step(Time when) {
   now_ = when;
   if (const auto deadline = session_.next_deadline(); deadline && *deadline <= now_) {
@@ -171,8 +171,8 @@ void World::carry_out(const std::vector<Action>& actions) {
   }
 }
 
-// "Before the lease can end, KILL": a deadline of the lease that we were awake for was kept, and
-// one of the time that the child has.
+// Checks that a living child is stopped at its limits: by TERM or KILL at max_hold, and by KILL at
+// kill_at. Checks also that the guard would kill it at kill_at.
 void World::check_deadlines() {
   const bool alive = child_ == ChildState::running || child_ == ChildState::leader_dead;
   if (!alive || !kill_at_) return;

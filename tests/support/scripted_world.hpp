@@ -48,9 +48,9 @@ struct Script {
   // Before this time, the lock is busy with `refusal`. nullopt: it is always busy.
   std::optional<Duration> free_from = Duration{};
   Refusal refusal{.holding = {.kind = Holding::Kind::lock, .type = "hash"}};
-  std::optional<Duration> lease_ends;  // or the turn, of what is free: it is counted down
-  // Our place in line from then on, if we stand there, and how many come after us; no places: the
-  // store keeps no line.
+  std::optional<Duration> lease_ends;  // or, if the lock is free, the turn
+  // Our place in line from each of these times on, if we wait. Empty: the store keeps no line.
+  // `waiting_behind`: how many waiters come after us.
   std::vector<std::pair<Duration, std::uint64_t>> places;
   std::uint64_t waiting_behind = 0;
   std::optional<Error> watch_error;

@@ -20,7 +20,8 @@ extern char** environ;  // NOLINT(readability-redundant-declaration): not everyw
 
 namespace dlock::test {
 
-// An environment with nothing of ours in it, and a home of its own; as it was at the end.
+// Removes dlock's variables from the environment and gives it a home of its own. The destructor
+// restores the environment.
 class Surroundings {
  public:
   Surroundings() {

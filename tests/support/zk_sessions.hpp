@@ -43,7 +43,8 @@ inline ZkAnswer done(ZkSession& session, const ZkRequest& request) {
   return done(session, ZkRequests{request}).front();
 }
 
-// In the end: a server may still read what was said to it before.
+// Returns the answer to the request. Sends it again and again, because the server may still have to
+// read what the session was sent before.
 inline ZkAnswer answered(ZkSession& session, const ZkRequest& request) {
   for (const Time limit = ample(); BootClock::now() < limit; ::poll(nullptr, 0, 10))
     if (auto answers = session.run({request}, limit); answers && !answers->expired)

@@ -27,7 +27,7 @@ namespace {
 constexpr std::int64_t k_second = 1000000000;
 constexpr int k_slice_ms = 5;  // how soon a waiting program sees that its clock was moved
 
-// As clock.py writes it. `version` is odd while it is being written.
+// The content of FILE, as clock.py writes it. `version` is odd while it is being written.
 struct Control {
   std::atomic<std::int64_t> version, real_shift, boot_from, boot_shown, boot_ppm;
 };
@@ -49,7 +49,7 @@ __attribute__((constructor)) void begin() {
   if (file == nullptr || program == nullptr) return;
   if (readlink("/proc/self/exe", self, sizeof self - 1) < 0) return;
   const char* const name = strrchr(self, '/') + 1;
-  if (strncmp(name, program, strlen(program)) != 0) return;  // "redis": any of them
+  if (strncmp(name, program, strlen(program)) != 0) return;  // "redis" fits every program of Redis
   const int fd = open(file, O_RDONLY | O_CLOEXEC);
   void* const at = mmap(nullptr, sizeof(Control), PROT_READ, MAP_SHARED, fd, 0);
   close(fd);

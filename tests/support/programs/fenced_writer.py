@@ -4,7 +4,8 @@
 
     fenced_writer.py DATABASE LOG WHO
 
-The resource is a row of an SQLite file, changed only by who has no smaller token than the last.
+The resource is a row of an SQLite file. A write changes it only if its token is not smaller than the
+token of the last write.
 LOG gets a line `WHO accepted` or `WHO refused` for each try.
 """
 import os

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Prints a TCP port that nobody listens on, and that nobody gets while its server starts.
+"""Prints a TCP port that no process uses, and that no other process gets before the server starts.
 
-A counter, which all tests of this user share, goes round below the ports that the kernel gives to
-who asks for any; and there is room for the bus of a cluster node, which takes the port 10000 above.
+The port comes from a counter, which all tests of this user share. It stays below the ports that the
+kernel chooses by itself, and low enough for the bus of a cluster node, whose port is 10000 higher.
 """
 import fcntl
 import os
@@ -45,5 +45,5 @@ def counted(descriptor):
 
 try:
     print(counted(os.open(COUNTER, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)))
-except OSError:  # it is not ours
+except OSError:  # the counter's file belongs to another user
     print(port_after(random.randrange(COUNT)))

@@ -4,8 +4,8 @@
 
     hold_thread.py TID...
 
-Prints `held` when all of them stand still. Unlike SIGSTOP this can stop one thread of several, and
-the parent of the process is not told. When this process ends, they run on.
+Prints `held` when all these threads stand still. Unlike SIGSTOP this can stop one thread of several,
+and the parent of the process is not told. When hold_thread.py ends, the threads run on.
 """
 import ctypes
 import os
@@ -26,7 +26,8 @@ def main():
                 sys.exit(f"cannot trace {tid}: {os.strerror(ctypes.get_errno())}")
         os.waitpid(tid, WALL)
     print("held", flush=True)
-    # Their end is told to us first, and to their parent only when we have heard it.
+    # The kernel reports the end of these threads to us first, and to their parent only when we
+    # have taken the report.
     signal.alarm(120)
     for tid in map(int, sys.argv[1:]):
         os.waitpid(tid, WALL)

@@ -44,7 +44,7 @@ def main():
                 target.sendall(data)
                 continue
             if data:
-                time.sleep(0.2)  # all of several requests have been carried out by then
+                time.sleep(0.2)  # by then the server has carried out all requests of the message
                 with open(log, "a", encoding="ascii") as file:
                     file.write("dropped\n")
             for one in (source, target):

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""How long a command runs on after its lock was taken away.
+"""Measures how long a command runs on after its lock was taken away.
 
     loss_times.py DLOCK SOCKET TRIES WORD…
 
-Holds TRIES locks, "loss-1" and so on, each by a `dlock run` of its own; once the server tracks keys
-for all of them, sends the Redis command WORD… for one after the other, with LOCK in a word standing
-for the key, and waits for the end of the command that ran under it. A command that names no LOCK
-concerns all of them: then one lock is held at a time.
+Holds TRIES locks, "loss-1" and so on, each by a `dlock run` of its own. When the server tracks the
+keys of all locks, sends the Redis command WORD… for one lock after the other, and waits for the end
+of the command that ran under this lock. LOCK in a WORD stands for the key of the lock. A Redis command
+without LOCK concerns all locks, so then only one lock is held at a time.
 
 Prints one line, "p50 N p95 N max N", in ms from sending the command to the end of the process. Every
 dlock must end with 79, or this fails.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What the crowds of modes.py run under a lock: it writes down that it runs, and as what.
+// The command that the crowds of modes.py run under a lock. It writes down when it runs, and what
+// it holds.
 //
 //   mode_section FILE RUN MS
 //
-// FILE gets lines "RUN begin MODE SLOT NAMES TOKENS", "RUN tick" every 5 ms, and "RUN end"; blanks
-// in the lists are commas, what is not there is "-". Each line is one write to the end of the file
-// and is made while the section runs: the order of the lines is an order in which it all happened,
-// and a section that was killed ran at least until its last line.
+// FILE gets lines "RUN begin MODE SLOT NAMES TOKENS", "RUN tick" every 5 ms, and "RUN end". Lists
+// have commas in place of blanks; "-" stands for nothing. Each line is one write to the end of the
+// file and is made while the section runs. So the order of the lines is a possible order of what
+// happened, and a section that was killed ran at least until its last line.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

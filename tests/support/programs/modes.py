@@ -4,10 +4,10 @@
 
     modes.py CROWD SECONDS FOLDER
 
-Runs the crowd against $DLOCK_URL for so long, each member one `dlock run` after the other, while
-the server at $REDIS_SOCKET (if it is set) is looked at all the time, all names in one script. Then
-the rules of modes_rules.py judge what the sections wrote down and what was seen. Prints lines of
-figures, and the violations; fails if there are any. FOLDER gets the record and what dlock said.
+Runs the crowd against $DLOCK_URL for SECONDS. Each member starts one `dlock run` after the other.
+Meanwhile the state of all names in the server at $REDIS_SOCKET, if it is set, is read all the time.
+Then the rules of modes_rules.py judge what the sections wrote down and what was read. Prints figures
+and the violations; fails if there are any. FOLDER gets the record and the messages of dlock.
 
 Without a server the crowds are smaller: all of them change one small file.
 The crowds that end in "!" are wrong on purpose: what they break must be found.
@@ -25,9 +25,9 @@ from dataclasses import dataclass, field
 
 import modes_rules
 
-# All names in one script, so that nobody can be seen half done. A name has five words: the owners;
-# those of them whose own lease runs; "pid/slot" of each record; "pid/arrival" of each waiter in
-# order; and the mode.
+# Reads all names in one script, so that no claim of several names is seen half granted. The answer
+# has five words for each name: the owners; those of them whose own lease runs; "pid/slot" of each
+# record; "pid/arrival" of each waiter in order; and the mode.
 LOOK = """
 local out = {}
 for _, name in ipairs(ARGV) do
@@ -68,7 +68,7 @@ return out
 
 @dataclass
 class Group:
-    """So many members that do the same."""
+    """Members of a crowd that all do the same; `count` says how many."""
     name: str
     count: int
     section_ms: int
@@ -82,7 +82,7 @@ class Crowd:
     names: list
     rules: list
     kills_per_s: float = 0.0
-    line: bool = True  # what is known of the line is judged as well
+    line: bool = True  # the rules about the line are checked too
 
 
 @dataclass
@@ -147,7 +147,7 @@ class Observer(threading.Thread):
         last = None
         while not self.over:
             answer = self.server.evaluate(LOOK, self.names)
-            if answer != last:  # the same again tells nothing new
+            if answer != last:  # an equal answer tells nothing new
                 last = answer
                 self.looks.append([Seen(o.split(), a.split(), pairs(r), pairs(l), m)
                                    for o, a, r, l, m in zip(*[iter(answer)] * 5)])
@@ -184,7 +184,7 @@ class Drive:
             time.sleep(random.uniform(0, group.pause_ms / 1000))
 
     def kill_one(self):
-        """Somebody; as often as not one whose section runs."""
+        """Kills a run; half of the time one whose section runs."""
         with open(self.record, encoding="ascii") as file:
             inside = {line.split()[0] for line in file}
         with self.lock:
@@ -264,7 +264,7 @@ def plain(words, **more):
 
 
 def one_by_one(first, second):
-    """Without dlock's several names: a deadlock, as soon as two of them are there."""
+    """Takes two names one after the other, without --and: two such runs can deadlock."""
     return [first, "--", os.environ["DLOCK"], "run", "-w", "2", second]
 
 

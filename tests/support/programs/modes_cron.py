@@ -4,8 +4,8 @@
 
     modes_cron.py PERIOD FIRST TICKS -- COMMAND...
 
-Starts COMMAND each time its wall clock comes to a multiple of PERIOD seconds: to the FIRST one, and
-so on, TICKS times. COMMAND gets the number of the tick as CRON_TICK. Prints a line each.
+Starts COMMAND TICKS times: when its wall clock comes to FIRST * PERIOD seconds, and at each multiple
+of PERIOD after that. COMMAND gets the number of the tick as CRON_TICK. Prints a line for each tick.
 """
 import os
 import subprocess

@@ -2,9 +2,9 @@
 """What must be true of the crowds of modes.py. A rule gets (crowd, history, sections, bad, figures)
 and adds to the last two.
 
-Who overlaps whom is judged by the order of the lines in the record (mode_section.cpp), without any
-clock. Who came and who entered first is judged by the server's own numbers: the arrival of a waiter
-and the fencing token of a grant are both its microseconds.
+Which sections overlap is judged by the order of the lines in the record (mode_section.cpp), without
+any clock. Which run came first, and which entered first, is judged by the server's own numbers: the
+arrival of a waiter and the fencing token of a grant are both microseconds of the server's clock.
 """
 import collections
 
@@ -22,7 +22,7 @@ class Section:
 
 
 def sections(record):
-    """Those that ran, by who they are; `first` and `last` are numbers of lines."""
+    """Returns the sections, by the names of their runs; `first` and `last` are numbers of lines."""
     found = {}
     for at, line in enumerate(record.splitlines()):
         who, what, *more = line.split()
@@ -34,7 +34,7 @@ def sections(record):
 
 
 def together(found):
-    """For each section, in the order of their begins: those that ran as it began, and itself."""
+    """Yields each section, in the order of their begins, with those that ran as it began and itself."""
     running = []
     for section in sorted(found, key=lambda s: s.first):
         running = [other for other in running if other.last > section.first] + [section]
@@ -44,7 +44,7 @@ def together(found):
 # --- the line -----------------------------------------------------------------------------------
 
 def arrivals(history, index):
-    """Of each pid: when it came to the places where it stood in the line of that name."""
+    """Returns, for each pid, the arrivals with which it was seen in the line of the name."""
     stood = collections.defaultdict(set)
     for look in history.looks:
         for pid, arrival in look[index].line:
@@ -53,8 +53,8 @@ def arrivals(history, index):
 
 
 def granted(history, found, index, name):
-    """(token, arrival or None, run, times it had to stand again because it was late for its turn)
-    of every run that entered, in the order of the grants."""
+    """Returns (token, arrival or None, run, how often it joined the line again because it was late
+    for its turn) for every run that entered, in the order of the grants."""
     stood = arrivals(history, index)
     rows = []
     for run in history.runs:
@@ -67,23 +67,24 @@ def granted(history, found, index, name):
 
 
 def passed(early, late):
-    """Did `early` enter before `late`, though it came later? Who was never seen in line came, for
-    all we know, when it was started."""
+    """Whether `early`, which entered first, came later than `late`. A run that was never seen in
+    line counts as come when it was started."""
     return late[1] is not None and (early[1] or early[2].began) > late[1]
 
 
 # --- the rules ----------------------------------------------------------------------------------
 
 def growing_tokens(_crowd, _history, found, bad, _figures):
-    """Each grant has a token of its own; who begins after somebody ended has a larger one, if one
-    of both was alone: of two beside each other the first to enter may be the last to begin."""
+    """Each grant has a token of its own. A section that begins after another has ended has a larger
+    token, if one of the two held the lock alone. If both may run together, the one that was granted
+    first may begin last."""
     for name in {name for section in found.values() for name in section.names}:
         rows = [(s.first, s.last, s.tokens[s.names.index(name)], s) for s in found.values()
                 if name in s.names and s.tokens]
         if len({row[2] for row in rows}) != len(rows):
             bad.append(f"a token of {name} was given twice")
         ended, at = sorted(rows, key=lambda row: row[1]), 0
-        largest = {True: 0, False: 0}  # of those who were alone, and of the others
+        largest = {True: 0, False: 0}  # of sections that held the lock alone, and of the others
         for first, _, token, section in sorted(rows, key=lambda row: row[0]):
             while ended[at][1] < first:
                 alone = ended[at][3].alone
@@ -126,8 +127,8 @@ def readers_beside_readers(crowd, history, found, bad, figures):
 
 
 def bounded_wait(crowd, history, found, bad, figures):
-    """A writer that stands is passed by no reader that came after it: at most each reader has one
-    turn before it, the one it stood for already."""
+    """No reader that came after a waiting writer enters before it. So each reader enters at most once
+    before the writer: for the turn for which it waited already."""
     if not history.looks:
         return
     rows = granted(history, found, 0, crowd.names[0])
@@ -183,11 +184,11 @@ def three_at_most(_crowd, history, found, bad, figures):
 
 
 def first_come(crowd, history, found, bad, figures):
-    """Among those who wait, who came first enters first."""
+    """Of two waiters the one that came first enters first."""
     if not history.looks:
         return
     rows = granted(history, found, 0, crowd.names[0])
-    latest, waited = None, 0  # of those who entered so far: who came last
+    latest, waited = None, 0  # of the runs that have entered, the one that came last
     for row in rows:
         if latest and passed(latest, row):
             bad.append(f"{latest[2].who} entered before {row[2].who}, which stood before it")
@@ -205,7 +206,7 @@ def first_come(crowd, history, found, bad, figures):
 
 
 def never_half(_crowd, history, found, bad, figures):
-    """Who holds both names holds both or none, whenever one looks."""
+    """A run that claims both names holds both or neither, at every look."""
     both = {str(run.pid): run.who for run in history.runs if run.group.name.startswith("pair")}
     for run in history.runs:
         if run.group.name.startswith("only"):
@@ -228,7 +229,7 @@ def never_half(_crowd, history, found, bad, figures):
 
 
 def always_progress(_crowd, history, found, bad, figures):
-    """Every member enters again and again; where no line is kept, at least once."""
+    """Every member enters at least twice; at least once if the store has no line."""
     turns = collections.Counter(s.who.split(".")[0] for s in found.values())
     members = {run.who.split(".")[0] for run in history.runs}
     idle = [who for who in members if turns[who] < (2 if history.looks else 1)]

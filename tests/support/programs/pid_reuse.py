@@ -4,10 +4,10 @@
 
     pid_reuse.py DLOCK COUNT FOLDER    as process 1 of a namespace of its own: unshare -pf
 
-Starts COUNT dlocks that cannot release (FOLDER/go is made by the test when it has cut them off),
-waits until their commands are dead, has the kernel hand out each number again, to a process that
-leads a group of its own, and sends TERM to every dlock. Prints how many innocents there were, and
-how many got the very number of a dead command; fails if one of them was hit.
+Starts COUNT dlocks that cannot release, because the test cuts them off from the store and then makes
+FOLDER/go. Waits until their commands are dead. Then makes the kernel give each of these numbers to an
+innocent process, which leads a group of its own, and sends TERM to every dlock. Prints how many
+innocent processes there were, and how many got the number of a dead command; fails if one was hit.
 """
 import os
 import signal

@@ -8,7 +8,7 @@
     redisson_holder.py SOCKET KEY add LEASE_MS FILE TIMES   adds 1 to the number in FILE, so many
                                                             times, each time under the lock
     redisson_holder.py SOCKET KEY fenced LEASE_MS           takes an RFencedLock, prints its token,
-                                                            gives it back
+                                                            releases it
 
 Every message heard on the channel is printed as `message PAYLOAD`; times go with it, so that a test
 can see that a waiter was woken and did not sleep to the end of the lease.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The critical section of the chaos run: a command that shows when it ran, and that does what users
-// do under a lock: it writes to a resource that checks fencing tokens, and reads, waits and writes
-// a number; or, beside others, it only reads that number.
+// do under a lock. If it holds the lock alone, it writes to a resource that checks fencing tokens,
+// and reads, waits and writes a number. Beside others it only reads that number.
 //
 //   section FILE RUN MS [code N] [ignore] [fork] [fence DB]… [sum FILE]… [look FILE] [count SOCKET]
 //   section beat FILE CPU
@@ -56,7 +56,7 @@ __attribute__((format(printf, 1, 2))) static void note(const char* format, ...) 
   if (write(g_file, line, (size_t)n) != n) _exit(3);
 }
 
-// With a comma between the words of a list.
+// Returns the variable, with a comma in place of each blank; "-" if it is empty or not set.
 static std::string of_environment(const char* name) {
   const char* const value = getenv(name);
   std::string text = value != NULL && *value != '\0' ? value : "-";
@@ -102,7 +102,8 @@ static Fenced open_fenced(const std::string& path, const std::string& token) {
   return fenced;
 }
 
-// The write and the comparison are one statement, as a user would do it.
+// Writes to the resource. The write and the comparison of the token are one statement, as a user
+// would do it.
 static void write_fenced(const Fenced& fenced) {
   const char* const token = fenced.token.c_str();
   char text[400];

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Preloaded into a redis-server: its wall clock is CLOCK_BOOTTIME and the two numbers of µs in the
-// file $CHAOS_CLOCK (8 bytes each): how far it has been put ahead, which may change at any time,
-// and what the wall clock was ahead of CLOCK_BOOTTIME when the run began. So a wall clock that
-// somebody sets meanwhile is none of its faults. (libfaketime hangs that server.)
+// Preloaded into a redis-server: shows it a wall clock that a test can put ahead. The clock is
+// CLOCK_BOOTTIME plus two numbers of µs in the file $CHAOS_CLOCK (8 bytes each): how far it has
+// been put ahead, which may change at any time, and how far the wall clock was ahead of
+// CLOCK_BOOTTIME when the run began. So it does not matter if somebody sets the wall clock of the
+// machine meanwhile. (libfaketime hangs that server.)
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -43,7 +43,8 @@ int connected_to(const char* path) {
   return fd >= 0 && connect(fd, to, sizeof address) == 0 ? fd : -1;
 }
 
-// One record of the client, which may carry no data, goes on to the server; false: the end.
+// Passes one record of the client, which may carry no data, on to the server. False: the client has
+// ended the connection.
 bool from_client(SSL* ssl, int server) {
   char piece[k_piece];
   const int n = SSL_read(ssl, piece, sizeof piece);

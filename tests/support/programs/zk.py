@@ -163,7 +163,7 @@ def told(port, word, start):
 
 
 def expire(port, number):
-    """Again, if its client has taken the session back before it was closed."""
+    """Ends a session. Repeats that if the client takes the session over before it is closed."""
     session, end = Session(port, number), time.monotonic() + 5
     while True:
         try:
@@ -184,7 +184,7 @@ def gone(session, path, seconds):
 
 
 def connections(port, seconds):
-    """As the kernel has them at the server's end."""
+    """Returns the usual number of connections to the server in this time, as the kernel shows them."""
     wanted, counts, end = f":{port:04X}", [], time.monotonic() + seconds
     while time.monotonic() < end:
         counts.append(0)

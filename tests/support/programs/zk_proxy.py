@@ -5,10 +5,11 @@
     zk_proxy.py UPSTREAM_PORT REQUEST LOG_FILE [all | end | first COMMAND…]
 
 Listens on a free loopback port, prints it, and ends by itself after 120 s. REQUEST is create, check,
-delete or set: the first request of that kind, alone or in a multi, reaches the server. When its answer
+delete or set. The first request of that kind, alone or in a multi, reaches the server. When its answer
 comes, both connections are closed instead, and LOG_FILE has a line. With "all" the answers to what the
-client sent with it, such as the connect, are lost as well; with "end" no client is let in any more. All
-else goes through. With "first" nothing is lost: COMMAND runs before that request goes on."""
+client sent with that request, such as the connect, are lost too. With "end" no client is let in any
+more. Everything else goes through. With "first" nothing is lost: COMMAND runs before that request goes
+on."""
 import select
 import socket
 import struct
@@ -38,7 +39,8 @@ class Stream:
 
 
 def asks(frame, kind):
-    """A frame is its size, a number, a kind and more; in a multi each part has a header."""
+    """Whether the frame is a request of this kind, alone or in a multi. A frame is its size, a number,
+    a kind and more; in a multi each part has a header."""
     if len(frame) < 12:
         return False
     own = struct.unpack(">i", frame[8:12])[0]
@@ -66,7 +68,7 @@ class Pair:
         self.server.sendall(data)
 
     def from_server(self, data):
-        """False: this was the answer."""
+        """Passes frames on to the client. False: the frame was the answer that must be lost."""
         for frame in self.heard.take(data):
             if frame[4:8] == self.doomed:
                 return False
