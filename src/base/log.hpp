@@ -17,8 +17,8 @@
 namespace dlock {
 
 enum class LogLevel {
-  error,  // harms the run
-  warn,   // may harm the run, or makes it wait
+  error,  // what harms the run
+  warn,   // what may harm the run, or makes it wait
   info,   // what happens to the lock (-v)
   debug,  // every call (-vv)
 };

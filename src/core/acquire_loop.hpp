@@ -94,7 +94,7 @@ class AcquireLoop {
   bool stands() const { return queueing_ != Queueing::no; }
   // The newest refusal, which says which holder or waiter is in the way; nullopt: none so far.
   const std::optional<Refusal>& refusal() const { return refusal_; }
-  // The value of `queueing` in the newest try.
+  // How the claim waits in line, as the newest try told the store.
   Queueing queueing() const { return queueing_; }
   Time last_contact() const { return last_contact_; }
   Time started_at() const { return started_at_; }
@@ -127,7 +127,7 @@ class AcquireLoop {
   Time beat_at_;         // the time of the next heartbeat
   Time turn_over_at_;    // when the turn of the waiter before us ends and our turn begins
   Time change_seen_at_;  // when we last acted on a change message
-  // End of the time for which a claim that does not wait lets a waiter take the free lock.
+  // When a claim that does not wait gives up, if the lock is free but offered to a waiter.
   std::optional<Time> offer_ends_at_;
   bool maybe_held_ = false;
   std::string polling_because_;

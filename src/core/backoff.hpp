@@ -44,8 +44,8 @@ class Doubling {
   Duration next_;
 };
 
-// As Doubling, but each pause is shortened at random by up to a half, so that many waiters do not
-// retry at the same time.
+// Pauses that double as well, but each is shortened at random by up to a half, so that many waiters
+// do not retry at the same time.
 class Backoff {
  public:
   Backoff(Duration first, Duration longest) : pauses_(first, longest) {}

@@ -18,7 +18,7 @@ struct ChildStatus {
 
 // Why a child gets KILL.
 enum class KillReason {
-  grace_over,     // TERM did not end it in time
+  grace_over,     // TERM did not end the child in time
   second_signal,  // the user asked for it: another TERM or INT while it was being stopped
   lapsed,         // the lease ended while dlock did not run: there was no time for a TERM
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Holding: what a store shows about a name at one moment: its holders and their leases, its
-// waiters, and its remembered success. Values only, for display and for waiters.
+// waiters, and its remembered success. It has only values, for display and for waiters to decide
+// by.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -21,7 +22,7 @@ enum class Mode {
   // -x: the writer of a reader-writer pair. Its nested runs may be readers, which may outlive it.
   exclusive,
   shared,  // -s: a reader, together with other readers
-  slots,   // one of several slots
+  slots,   // --slots: one of several slots
 };
 
 // Returns the mode's word for users, in DLOCK_MODE, JSON and texts: "plain", "exclusive", "shared"
@@ -67,9 +68,9 @@ struct Waiter {
   bool operator==(const Waiter&) const = default;
 };
 
-// The newest successful run, remembered for claims with once_per.
+// The newest successful run, remembered for --once-per.
 struct LastSuccess {
-  std::int64_t since_ms = 0;         // time of its grant, by the wall clock of the store
+  std::int64_t since_ms = 0;         // when the run was granted, by the wall clock of the store
   std::chrono::milliseconds ago{};   // time since the grant; never negative
   std::chrono::milliseconds left{};  // time until it is forgotten
 };
@@ -110,7 +111,7 @@ class LeaseLeft {
 
 struct Vote;
 
-// The holders and waiters of a name at one moment, the same for every caller.
+// The holders and waiters of a name at one moment.
 struct Holding {
   struct Owner {
     OwnerId id;
@@ -145,14 +146,15 @@ struct Holding {
   bool lists_all_owners() const { return owner_count <= owners.size(); }
 };
 
-// Returns how much of the lease is left `seen_ago` after the holding was seen: `holding.lease_left`
-// minus that time. Not known if a living holder may have renewed its lease meanwhile.
+// Returns how much of the lease is left now, if the holding was seen `seen_ago` before:
+// `holding.lease_left` minus that time. "Not known" if a living holder may have renewed its lease
+// meanwhile.
 LeaseLeft lease_left_after(const Holding& holding, Duration seen_ago);
 
 // What one server of a quorum says about a name.
 struct Vote {
   std::string server;   // without a password
-  std::string trouble;  // why it gave no vote; empty: `holding` is its answer
+  std::string trouble;  // why the server gave no vote; empty: `holding` is its answer
   Holding holding = {};
 };
 
@@ -162,7 +164,7 @@ std::string who_text(const HolderInfo& who);
 // Returns how long a hold has lasted by the store's wall clock; for display only, never negative.
 std::chrono::milliseconds age_of(const HoldRecord& hold, const Holding& holding);
 
-// Returns the fencing token that the holder recorded; 0: none.
+// Returns the largest fencing token that the holders have recorded; 0: no token is recorded.
 FencingToken token_of(const Holding& holding);
 
 }  // namespace dlock

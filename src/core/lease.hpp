@@ -34,7 +34,7 @@ class LeaseTerms {
   Duration kill_time() const;                       // time for a KILL to take effect
   Duration renew_step() const { return ttl_ / 3; }  // time between renewals
   Duration call_limit() const;                      // limit of one renewal, connecting included
-  Duration first_retry() const;  // pause after the first failed renewal; it doubles then
+  Duration first_retry() const;  // pause after a failed renewal; it doubles each time
 
  private:
   LeaseTerms(Duration ttl, Duration kill_after) : ttl_(ttl), kill_after_(kill_after) {}

@@ -54,7 +54,8 @@ std::optional<Time> LeaseKeeper::look_at() const {
   return may_ask() && !retry_at_ ? look_at_ : std::nullopt;
 }
 
-// Returns when waiting for a change ends: the renewal is due, or the lease is about to end.
+// Returns how long to wait for a change message: until the renewal is due or, without renewals,
+// until the lease is about to end.
 Time LeaseKeeper::watch_until() const {
   return terms_.renew ? renew_at() : clock_.kill_at();
 }
@@ -85,7 +86,8 @@ KeepStep LeaseKeeper::on_time(Time now) {
 KeepStep LeaseKeeper::on_renewed(const Result<RenewReply>& answer, Time now) {
   asking_ = false;
   if (!answer) {
-    // An error means neither held nor lost: the clock decides (rule 4).
+    // An error does not say whether the hold is kept or lost. The request is repeated, and the
+    // clock decides (rule 4).
     trouble_ = answer.error().text;
     if (!retry_at_) retry_.reset();
     retry_at_ = now + retry_.next();

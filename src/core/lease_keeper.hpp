@@ -28,7 +28,7 @@ struct KeepTerms {
   LeaseTerms lease;
   bool renew = true;                   // false: the lease is checked, never renewed
   bool watch = true;                   // false: changes are noticed at the next renewal only
-  bool complete = true;                // Grant::complete
+  bool complete = true;                // false: some servers of a quorum have not granted yet
   std::optional<Duration> every = {};  // time between renewals; nullopt: a third of ttl
 };
 
@@ -48,7 +48,7 @@ class LeaseKeeper {
     lost,
   };
 
-  // `sent_at`: when the newest confirmed request was sent, as in Grant and RenewReply.
+  // `sent_at`: when the newest confirmed request was sent (Grant::sent_at).
   LeaseKeeper(const KeepTerms& terms, Time sent_at, Time now);
 
   // Returns when to call on_time(); nullopt: an answer is due, or there is nothing to ask.

@@ -60,7 +60,7 @@ struct Claim {
   // --once-per: if a successful run was granted less than this ago, and the store remembers it
   // (ReleaseOptions::tell_for), the answer is Done. Zero: off.
   Duration once_per{};
-  std::optional<std::uint64_t> max_waiters = {};  // join the line only if fewer than this wait
+  std::optional<std::uint64_t> max_waiters = {};  // join the line only if fewer are in it
   // The claim's id in line, if it is not the id of its hold: a claim to a quorum gets a new serial
   // in each round but keeps its place in line. Empty: "<owner>#<serial>".
   std::string stands_as = {};
@@ -82,14 +82,14 @@ std::string waiter_id(const Claim& claim);
 // A granted hold of one name, with what its renewal and release need.
 struct Hold {
   LockName name;
-  OwnerId owner;  // for a nested run: the ancestor's
+  OwnerId owner;  // for a nested run: the ancestor's owner
   HoldSerial serial;
   FencingToken token = 0;
   std::int64_t since_ms = 0;
   Duration ttl{};
   HolderInfo who;
   bool nested = false;
-  bool renewed = true;      // as in the claim
+  bool renewed = true;      // false: it ends with its first lease
   Mode mode = Mode::plain;  // for a nested run: the ancestor's mode, or a weaker one
   std::optional<std::uint32_t> slot = {};
 };
@@ -123,7 +123,8 @@ struct Refusal {
   // Set if the lock has room for the claim, but is offered to the first waiter in line: how long
   // the offer still lasts.
   std::optional<Duration> turn_left = {};
-  // An ancestor of the claim holds the name in an incompatible mode: waiting would deadlock.
+  // An ancestor of the claim holds the name in a mode that excludes the claim. Waiting would last
+  // for ever, as the ancestor waits for the claim's run to end.
   bool by_ancestor = false;
 };
 using AcquireReply = std::variant<Grant, Refusal, Done>;
@@ -132,7 +133,7 @@ enum class RenewVerdict {
   renewed,
   held,     // the answer of check(): still ours
   revoked,  // held, but force-release asked the holder to stop; the lease continues to its end
-  lost,     // a server that may write says: held by another owner, or by none
+  lost,     // a server that may write says: held by another owner, or free
 };
 struct RenewReply {
   RenewVerdict verdict = RenewVerdict::renewed;
@@ -144,7 +145,7 @@ struct RenewReply {
   std::size_t which = 0;  // index of the first name that is revoked or lost
   // For lost: the hold was taken by `acquire` and has been released properly.
   bool released = false;
-  std::string at = {};  // as Grant::at
+  std::string at = {};  // the server that answered, if there are several
   // For lost, if the lease still holds but the second lock that ?with= takes (such as GET_LOCK) is
   // gone: the reason, as in "whose GET_LOCK is gone: …". `holding` is then empty.
   std::string because = {};
@@ -166,7 +167,7 @@ enum class ReleaseVerdict {
 };
 
 struct RevokeOrder {
-  std::string by;    // "user@host"
+  std::string by;    // who gives the order: "user@host"
   bool now = false;  // delete the lock although its holder may still run
   std::optional<OwnerId> if_owner;
   std::optional<FencingToken> if_token;

@@ -57,7 +57,7 @@ bool is_of_acquire(const HoldSerial& serial);
 // One hold of a dlock run above this one, as listed in DLOCK_HOLDS. The list may be wrong, so the
 // store verifies a nested claim.
 struct AncestorHold {
-  std::string store;  // where it is held, without a password
+  std::string store;  // the store that has the hold, without a password
   std::string key;    // the name as the store knows it
   OwnerId owner;
   HoldSerial serial;

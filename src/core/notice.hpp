@@ -29,8 +29,8 @@ struct Notice {
     // child is being stopped, unless `runs_on`. `text` is the server that has answered, if another
     // server had confirmed the hold before; without `holding` it is RenewReply::because.
     lost,
-    revoked,  // force-release asked the holder to stop; the child is being stopped, as for lost
-    lapsing,  // there was no renewal in time; the child is being stopped, as for lost
+    revoked,  // force-release asked us to stop; the child is being stopped, unless `runs_on`
+    lapsing,  // there was no renewal in time; the child is being stopped, unless `runs_on`
     // max_hold (`span`) is over. If `span` is zero, the end of a lease without renewals
     // (--no-renew) is near. The child is being stopped.
     time_up,
@@ -52,7 +52,7 @@ struct Notice {
   static constexpr std::size_t k_kinds = static_cast<std::size_t>(Kind::free) + 1;
   Kind kind = Kind::waiting;
   std::string text;
-  std::string before = {};           // for Kind::moved
+  std::string before = {};           // for Kind::moved: the server before
   std::optional<std::size_t> which;  // index of the name; nullopt: all names
   std::optional<Holding> holding;    // state of the name `which`
   std::uint64_t place = 0;           // place in the line of the name `which`: Refusal::place

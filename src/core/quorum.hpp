@@ -77,13 +77,13 @@ struct Owed {
 struct Member {
   std::string name;                    // for display
   Holds holds = {};                    // the server's part of the granted hold; empty: no part
-  std::optional<Time> confirmed = {};  // send time of the newest confirmed request for `holds`
+  std::optional<Time> confirmed = {};  // when the newest confirmed request for `holds` was sent
   bool raised = false;                 // the server has the token of the granted hold
   std::vector<Owed> owed = {};
-  std::string trouble = {};  // why the server did not answer the newest request; empty: it did
+  std::string trouble = {};  // why it did not answer the newest request; empty: it did
 };
 
-// What is known about all servers. Answers that arrive after their call has ended are noted here
+// What is known about all servers. An answer that arrives after its call has ended is noted here,
 // too.
 class Members {
  public:
@@ -123,7 +123,7 @@ class Members {
 
   // Notes what an answer says about its server, even if it came too late for its call. If the
   // server has granted its part late and with another token than the others, returns the request
-  // that gives it their token.
+  // that gives this server the token of the others.
   Asks heard(const Ask& ask, const Answer& answer);
 
  private:
@@ -133,7 +133,7 @@ class Members {
 
   std::vector<Member> all_;
   std::optional<Claim> kept_;
-  Holds kept_holds_;  // with the tokens that a majority recorded
+  Holds kept_holds_;  // the holds of kept_, with the tokens that a majority recorded
 };
 
 }  // namespace dlock::quorum

@@ -15,8 +15,8 @@ namespace {
 // A server must answer within a tenth of the lease. This is the least limit, a tenth of the
 // shortest lease.
 constexpr Duration k_least_limit = 100ms;
-// How many more times a claim that the leader granted, but no majority, asks the servers that
-// refused it.
+// If the leader grants a claim, but no majority does, the claim asks the servers that refused this
+// many more times.
 constexpr int k_tries = 5;
 // How long the round waits for more answers: that of a silent leader, or answers that may overrule
 // the leader. It waits as long again as it has taken so far, and at least this.
@@ -29,16 +29,16 @@ constexpr Duration k_part_patience = 20ms;
 constexpr Duration k_give_back = 100ms;
 constexpr Duration k_give_back_limit = 1s;
 constexpr Duration k_least_round_trip = 200us;
-// A claim that the leader granted, but no majority even after k_tries, asks again after a time in
-// this range.
+// If a majority has not granted even after k_tries, the claim asks again after a time in this
+// range.
 constexpr Duration k_look_least = 20ms;
 constexpr Duration k_look_most = 100ms;
-// How long a waiter that the leader granted, but no majority, keeps the grants that it has. It may
-// keep them, because all other waiters are behind it in line. The holder that is still in its way
-// may have no part of its hold at the leader.
+// How long a waiter keeps its grants if the leader has granted its claim, but no majority.
+// Meanwhile it keeps no other waiter from the lock, because it is the first in line. The holder
+// that is still in its way may have no part of its hold at the leader.
 constexpr Duration k_keep_vote = 1s;
-// How many of the first waiters ask all servers and not only the leader. They are two, because the
-// first waiter may be dead.
+// How many of the first waiters ask all servers, if the leader refuses because of a holder. They
+// are two, because the first waiter may be dead.
 constexpr std::uint64_t k_near = 2;
 // No claim takes this long. So a hold at a server that is older than this is not that of a rival
 // claim.
@@ -46,8 +46,8 @@ constexpr Duration k_rival_takes = 250ms;
 // Clock rates differ by less than one hundredth, so a lease is taken to end that much earlier.
 constexpr int k_drift = 100;
 
-// If this round was granted before, returns the end of the lease of that grant: until then no other
-// claim can be granted. Otherwise returns Time::min().
+// If this claim was granted before with the same serial, returns the end of the lease of that
+// grant: until then no other claim can be granted. Otherwise returns Time::min().
 Time end_of_kept(const Members& members, const Claim& round) {
   const auto sent_at = members.sent_at();
   if (!sent_at || !members.kept() || members.kept()->serial != round.serial) return Time::min();
@@ -107,7 +107,7 @@ Asks QuorumClaim::on_answer(const Ask& ask, const Answer& answer, Time now) {
   Asks asks;
   if (ask.what == Ask::What::acquire) {
     ballot_.take(ask.server, std::get<Result<AcquireReply>>(answer));
-    if (phase_ == Phase::giving_back) {  // abandon() has noted that the server must release it
+    if (phase_ == Phase::giving_back) {  // abandon() has noted that this grant must be released
       end_if_given_back();
       return {};
     }
@@ -318,7 +318,7 @@ void QuorumClaim::end() {
 }
 
 void QuorumClaim::abandon() {
-  if (kept_) return;  // the hold that this round got before is not released
+  if (kept_) return;  // the claim still has the lease of an earlier grant, which is not released
   for (std::size_t i = 0; i < ballot_.size(); ++i) {
     if (!ballot_[i].possible) continue;
     given_back_ = true;

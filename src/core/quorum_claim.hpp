@@ -86,9 +86,9 @@ class QuorumClaim {
   int tries_ = 0;           // how often the claim had the leader's vote but no majority
   Ballot ballot_;
   Phase phase_ = Phase::asking;
-  Holds granted_;    // the holds that most votes grant, with the chosen tokens
-  Time kept_until_;  // if this round was granted before: the end of the lease of that grant
-  bool kept_;        // the lease of that grant had not ended at the start: its hold is not released
+  Holds granted_;                 // the holds that most votes grant, with the chosen tokens
+  Time kept_until_;               // if this serial was granted before: the end of that lease
+  bool kept_;                     // at the start that lease had not ended: its hold is not released
   std::optional<Time> patience_;  // end of the wait for more answers
   std::optional<Time> retry_at_;
   bool given_back_ = false;

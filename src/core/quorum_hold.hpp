@@ -5,7 +5,8 @@
 // lost as soon as fewer than a majority can still have it. A release goes to all servers, including
 // silent ones.
 //
-// Pure machines, used like QuorumClaim.
+// Pure machines: the caller sends their asks, passes the answers to Members::heard() and then to
+// the machine, and drops the machine when outcome() is set.
 #pragma once
 
 #include "core/quorum.hpp"
@@ -72,7 +73,7 @@ class QuorumRelease {
   ReleaseOptions options_;
   Time started_at_;
   Time limit_;
-  std::optional<Time> patience_;  // end of the wait for the minority
+  std::optional<Time> patience_;  // end of the wait for the other servers
   std::vector<std::optional<Result<ReleaseVerdict>>> seats_;
   std::optional<Result<ReleaseVerdict>> outcome_;
 };

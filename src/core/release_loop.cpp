@@ -105,7 +105,8 @@ void ReleaseLoop::hurry(Time now) {
 ReleaseStep ReleaseLoop::unknown(const std::string& why, Time now) {
   released_ = Released::unknown;
   ReleaseStep step{.over = true};
-  // A user who was told of the loss needs no notice once the lease has ended.
+  // A user who was told that the lease is lost needs no notice of an unknown release, once the
+  // lease has ended.
   if (order_ && (order_->safe_until > now || !order_->told_lost)) {
     step.notice = Notice{.kind = Notice::Kind::release_unknown,
                          .text = why,

@@ -25,7 +25,7 @@ enum class Released {
 };
 
 struct ReleaseTerms {
-  Duration call_limit{};       // LeaseTerms::call_limit() of the lease
+  Duration call_limit{};       // limit of one renewal, for a try to release as well
   Duration connect_timeout{};  // how long a release is repeated, at most
 };
 
@@ -34,15 +34,15 @@ struct ReleaseOrder {
   LeaseKeeper::Standing standing = LeaseKeeper::Standing::ours;
   Time safe_until;                      // the end of the lease
   bool told_lost = false;               // the user has been told that the lease is over
-  std::optional<Time> keep_until = {};  // for ReleaseOptions::keep
-  Duration tell_for{};                  // for ReleaseOptions::tell_for
+  std::optional<Time> keep_until = {};  // --min-hold: the name stays taken until then
+  Duration tell_for{};                  // --once-per: for how long the success is remembered
 };
 
 // A claim that was given up.
 struct DroppedClaim {
-  bool maybe_held = false;           // a try got no answer
-  Queueing queueing = Queueing::no;  // the value of the newest try
-  Duration slowest_answer{};         // WaitLoop::slowest_answer
+  bool maybe_held = false;           // a try got no answer: it may have been granted
+  Queueing queueing = Queueing::no;  // how the newest try waits in line
+  Duration slowest_answer{};         // the longest time that an answer to a try took
 };
 
 // The next step: the notice is reported first; then the unanswered ask is cancelled, or a new ask

@@ -70,7 +70,8 @@ void RenewLoop::take(const Result<RenewReply>& answer, Kept& one, Time now) {
   if (one.keeper.standing() != LeaseKeeper::Standing::ours) end(/*lost=*/true);
 }
 
-// Queues the request, except the wait for changes, which comes after all others.
+// Queues the request of a LeaseKeeper. The wait for changes is not queued: listen() begins it when
+// no other request is to be sent.
 void RenewLoop::note(const KeepStep& step, std::size_t which) {
   if (!step.ask || step.ask->what == action::Ask::What::await_hand_off) return;
   to_ask_.push_back(*step.ask);
@@ -97,8 +98,8 @@ std::vector<RenewLoop::Action> RenewLoop::go_on(Time now) {
   return std::exchange(actions_, {});
 }
 
-// Sends a request that a change led to; otherwise the regular request that has been due for
-// longest.
+// Sends the next queued request, which a change led to. If the queue is empty, sends the renewal
+// that has been due for longest, if any is due.
 void RenewLoop::ask_what_is_due(Time now) {
   if (!to_ask_.empty()) {
     ask(to_ask_.front(), Time::max());

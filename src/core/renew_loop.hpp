@@ -72,7 +72,7 @@ class RenewLoop {
   RenewTerms terms_;
   std::vector<Kept> all_;
   std::optional<std::size_t> asked_;  // index of the hold whose request is unanswered
-  std::deque<action::Ask> to_ask_;    // requests because of a change; they precede regular ones
+  std::deque<action::Ask> to_ask_;    // requests after a change; they are sent before others
   bool listening_ = false;            // await_hand_off is unanswered
   std::vector<Action> actions_;
   bool ended_ = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // RetryLoop: one request to a store, repeated as long as that may help: `dlock release`, and the
 // first renewal of `dlock renew`. A pure machine (core/machine.hpp). It does not know the request:
-// it asks for What::call, and the command has given StoreWorker the function that this means.
+// it asks for What::call, and the command has given StoreWorker the function that carries it out.
 #pragma once
 
 #include "core/backoff.hpp"
@@ -17,7 +17,7 @@ namespace dlock {
 struct RetryTerms {
   Duration within{};         // no new try after this; the last try may end up to a second later
   bool had_contact = false;  // the store has already answered this command
-  Duration notice_every{};   // as in WaitNotices
+  Duration notice_every{};   // between reports of an outage; zero: doubling pauses
 };
 
 struct RetryOutcome {

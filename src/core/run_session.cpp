@@ -46,7 +46,8 @@ std::vector<Action> RunSession::on(Event event, Time now) {
     take(stop_.check_lease(keeper_->clock(), keeper_->trouble(), now));
     take(stop_.check_time(keeper_->clock(), now));
     kill_if_due(now);
-    // A child that survives SIGKILL keeps its lease: the lock must not go to others beside it.
+    // The lease of a child that survives SIGKILL is still renewed: no other holder may run beside
+    // that child.
     keeper_->check_end(now, stop_.warned() || stop_.survived_kill());
   }
   std::visit([&](auto& what) { handle(what, now); }, event);
@@ -161,7 +162,8 @@ void RunSession::take_grant(Grant grant, Time now) {
   actions_.emplace_back(action::StartChild{std::move(grant.holds), kill_at});
 }
 
-// Called while there is no child: leaves nothing behind in the store, then finishes.
+// Ends a run that has no child: releases what the store may have granted and leaves the line, then
+// finishes.
 void RunSession::give_up(Outcome outcome, bool asking, Time now) {
   phase_ = Phase::giving_up;
   outcome_ = std::move(outcome);
@@ -250,7 +252,8 @@ void RunSession::handle(const event::ChildEnded& event, Time now) {
   if (!event.group_alive) return begin_release(now);
   phase_ = Phase::leftovers;
   if (stop_.kill_sent()) {
-    // A process of the group survived the KILL: a nested run whose dlock was killed.
+    // Our KILL has ended the dlock of a nested run, but not its command, which is in a group of its
+    // own: so KILL is sent once more.
     return signal_group(SIGKILL, false);
   }
   if (stop_.by_lock()) return;  // the processes have been signalled, and the KILL is scheduled

@@ -36,12 +36,12 @@ struct RunTerms {
   AcquireTerms acquire;
   OnLost on_lost = OnLost::stop;
   bool contain = false;  // processes that the command leaves are waited for, not stopped
-  bool renew = true;     // false: the lease is not renewed, and the child is stopped before its end
+  bool renew = true;     // false: no renewal; the child is stopped before the lease ends
   Duration min_hold{};   // counts from the grant; zero: none. Only for a command that ran
   Duration max_hold{};   // from the grant to the first signal; zero: no limit
   Duration once_per{};   // for how long a success (exit 0) is remembered; zero: not at all
   int stop_signal = 15;
-  Duration notice_every{};  // as in WaitNotices
+  Duration notice_every{};  // between reports of the wait; zero: doubling pauses
 };
 
 class RunSession {

@@ -54,11 +54,11 @@ struct Outcome {
   enum class Kind {
     child,      // as `child` says
     taken,      // for acquire: the caller has the grant; nothing was released
-    busy,       // given up waiting, as `refusal` says
+    busy,       // the lock was busy, as `refusal` says
     done,       // not needed: a successful run was granted a short while ago
-    failed,     // never started, because of `error`
-    lost,       // the child was stopped because of the lease
-    time_up,    // the child was stopped because of max_hold, or at the end of a fixed lease
+    failed,     // the child never started, because of `error`
+    lost,       // the child was stopped because the lease was lost
+    time_up,    // the child was stopped because of max_hold or --no-renew
     signalled,  // `signal` came while there was no child
   };
   Kind kind = Kind::failed;

@@ -33,7 +33,7 @@ enum class StopReason {
 struct StopTerms {
   Duration kill_after;  // from the first signal to KILL
   OnLost on_lost = OnLost::stop;
-  bool renew = true;  // false: the lease is not renewed, and the command is stopped before its end
+  bool renew = true;    // false: no renewal; the command is stopped before the lease ends
   Duration max_hold{};  // from the grant to the first signal; zero: no limit
 };
 
@@ -50,12 +50,14 @@ class StopPlan {
   // Notes the grant; `max_hold` counts from here.
   void granted(Time now) { granted_at_ = now; }
 
-  // Returns when the lease or the time is up, or when KILL is due.
+  // Returns the next time at which the lease cannot be kept any more, max_hold is over, or KILL is
+  // due.
   std::optional<Time> next_deadline(const LeaseClock& clock) const;
 
-  // Stops the command if the lease is about to end. `trouble`: why it was not renewed.
+  // Stops the command if the lease is about to end although it should have been renewed. `trouble`:
+  // why it was not renewed.
   StopStep check_lease(const LeaseClock& clock, const std::string& trouble, Time now);
-  // Stops the command if its time is up.
+  // Stops the command if max_hold is over, or if a lease that is not renewed is about to end.
   StopStep check_time(const LeaseClock& clock, Time now);
   // Stops the command after a verdict, which `notice` reports; KILL follows after `grace` at the
   // latest.

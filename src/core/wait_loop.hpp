@@ -22,7 +22,7 @@ class WaitLoop {
     std::optional<End> end;  // set once, in the last Turn
   };
 
-  // `notice_every` as in WaitNotices.
+  // `notice_every`: the time between two reports of the wait; zero: doubling pauses.
   WaitLoop(const AcquireTerms& terms, Duration notice_every, std::uint64_t seed, Time now);
 
   Turn start(Time now);

@@ -26,10 +26,11 @@ RevokedHolders revoked_holders(const Holding& before, const RevokeOrder& order);
 
 struct WatchTerms {
   AcquireTerms wait;
-  Duration notice_every{};                // as in WaitNotices
+  Duration notice_every{};                // between reports of the wait; zero: doubling pauses
   std::optional<RevokedHolders> revoked;  // nullopt: wait until the lock is free and has no waiter
 };
-// Returns the terms of waiting until these holders are gone, in a store that has just answered.
+// Returns the terms for waiting until these holders are gone. The store must have answered this
+// command before.
 WatchTerms revoked_terms(RevokedHolders revoked, Duration connect_timeout);
 
 struct WatchOutcome {

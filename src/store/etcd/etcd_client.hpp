@@ -47,7 +47,7 @@ class EtcdClient {
     // mean nothing.
     bool refused = false;
     std::size_t request = 0;  // index of the refused request
-    int grpc = -1;            // see EtcdRefusal
+    int grpc = -1;            // the gRPC code; -1: the refusal did not come from etcd
     bool repeat = false;      // the request was not carried out and may be sent again
   };
   const Failure& failure() const { return failure_; }

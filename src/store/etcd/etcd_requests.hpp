@@ -37,8 +37,8 @@ struct EtcdGrant {
 struct EtcdRevoke {
   EtcdLease lease = 0;
 };
-// Renews a lease. A confirmation alone proves nothing: a leader that has lost its followers
-// confirms as well. See EtcdAnswer::ttl.
+// Renews a lease. A confirmation alone does not prove that the lease continues: a leader that has
+// lost its followers confirms as well. EtcdAnswer::ttl has the time left.
 struct EtcdKeepAlive {
   EtcdLease lease = 0;
 };
@@ -101,7 +101,7 @@ EtcdLease new_etcd_lease();
 // write it: lower-case hexadecimal digits without leading zeros.
 std::string lease_digits(EtcdLease lease);
 
-// A request as the gateway takes it.
+// A request in the form in which etcd's JSON gateway takes it.
 struct EtcdWords {
   std::string_view path;
   std::string json;

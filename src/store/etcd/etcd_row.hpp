@@ -60,7 +60,7 @@ struct EtcdChange {
   std::vector<EtcdRequest> leases;  // grants and keep-alives
   EtcdTxn txn;
   std::vector<EtcdLease> left;  // leases that have no key after the transaction
-  bool grants = false;          // the change grants a lock, with the step's epoch
+  bool grants = false;          // the change grants a lock, with EtcdStep::epoch
 };
 
 struct EtcdStep {
@@ -79,8 +79,8 @@ void add_change(const EtcdRow& before,
                 const EtcdStep& step,
                 EtcdChange& change);
 
-// Adds the condition that the epoch in the store is still as it was read, and a write that raises
-// it to `wanted`.
+// Adds the condition that the epoch (the value of dlock-epoch, which makes tokens grow) is still as
+// it was read, and a write that raises it to `wanted`.
 void add_etcd_epoch(const contender::Epoch& read, std::int64_t wanted, EtcdChange& change);
 
 }  // namespace dlock

@@ -123,7 +123,7 @@ Result<bool> EtcdStore::write(const EtcdChange& change, Time limit) {
       return false;
   if (!answers->back().succeeded) return false;
   written_ = answers->back().revision;
-  // Leases without a key are revoked, so that they do not stay until they end.
+  // Leases that have no key any more are revoked, so that etcd need not keep them until they end.
   std::vector<EtcdRequest> gone;
   for (const EtcdLease lease : change.left)
     gone.emplace_back(EtcdRevoke{lease});
@@ -168,7 +168,8 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
   }
 }
 
-// Asks how long the leases have left, and notes it in the rows, for display and for watchers.
+// Asks how long the leases have left, and writes their ends into the rows, for display and for
+// waiters.
 Result<void> EtcdStore::see_ends(Rows& rows, Time limit) {
   std::vector<EtcdRequest> questions;
   std::vector<std::optional<StoreTime>*> foreign;

@@ -83,7 +83,7 @@ class EtcdStore final : public TableStore {
   contender::Turns turns_;
   std::vector<LockName> watched_;
   std::vector<std::string> ids_;   // ids of the watched claim or holds
-  std::vector<EtcdRange> wanted_;  // the ranges to watch, by the newest read
+  std::vector<EtcdRange> wanted_;  // the ranges to watch, as the newest read showed
   std::vector<EtcdRange> open_;    // the ranges that are watched now
   EtcdRevision seen_ = 0;          // revision at which that read was made
 };

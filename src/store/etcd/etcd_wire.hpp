@@ -49,7 +49,7 @@ class EtcdWire {
 
   bool connected() const { return transport_.has_value(); }
   void disconnect();
-  // Leaves this member, which is of no use now: the next reach() begins with the member after it.
+  // Drops the connection to this member. The next reach() tries the member after it first.
   void leave();
 
   // Returns the error for a member's refusal. Leaves the member if another one may do better.

@@ -67,7 +67,7 @@ HttpReader& HttpReader::operator=(HttpReader&&) noexcept = default;
 HttpReader::~HttpReader() = default;
 
 Result<void> HttpReader::feed(std::string_view bytes) {
-  if (bytes.empty()) return {};  // the parser would take it for the end
+  if (bytes.empty()) return {};  // no bytes would mean the end to the parser
   http_parser& state = parser_->state;
   const auto taken =
       ::http_parser_execute(&state, &Parser::callbacks(), bytes.data(), bytes.size());

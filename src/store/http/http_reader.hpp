@@ -33,8 +33,8 @@ class HttpReader {
   HttpReader& operator=(HttpReader&&) noexcept;
   ~HttpReader();
 
-  // Takes received bytes. Errc::protocol: the bytes are no answer; the text continues "the server
-  // …".
+  // Takes received bytes. Errc::protocol: the bytes are no HTTP answer. The error's text lacks its
+  // subject, the server: "gave an answer that …".
   Result<void> feed(std::string_view bytes);
   // Notes the end of the connection. Returns whether that completes an answer without a length.
   bool end();

@@ -53,8 +53,8 @@ class QuorumServers {
   // called before all servers are asked, so that new calls need not wait behind those.
   void cut_frozen();
 
-  // Asks one server. Errc::cancelled: interrupted, and the call has ended. `to_the_end`: the call
-  // is not cut, but ends with an answer or at its limit.
+  // Asks one server. Errc::cancelled: an interrupt has ended the call. `to_the_end`: waits past
+  // `limit` until the call itself has ended.
   template <class T>
   Result<T> ask_one(std::size_t server, const Call<T>& call, Time limit, bool to_the_end = false);
 

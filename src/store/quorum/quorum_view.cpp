@@ -37,8 +37,8 @@ std::size_t foreign_in(const std::vector<Vote>& votes) {
   }));
 }
 
-// Returns the vote whose token most votes share, among the votes that `counts` accepts: a server
-// that granted late may have recorded another token. nullptr: no vote is accepted.
+// Returns one of the votes that `counts` accepts: the one whose token most votes have, because a
+// server that granted late may have recorded another token. nullptr: no vote is accepted.
 const Vote* most_alike(const std::vector<Vote>& votes,
                        const std::function<bool(const Vote&)>& counts) {
   const auto alike = [&](const Vote& vote) {

@@ -20,7 +20,7 @@ enum class ZkCode {
   undone,  // another part of the multi() failed, so no part was carried out
   // The codes above are verdicts.
   expired,  // the session has ended; its nodes are gone, or are just being removed
-  failed,   // an error: see ZkMeaning::errc
+  failed,   // an error; ZkMeaning::errc is its kind
 };
 
 struct ZkMeaning {

@@ -34,8 +34,8 @@ class ZkOwners {
   // Returns the session of this owner; nullptr: this process has none.
   Own* find(const OwnerId& owner);
   const Own* find(const OwnerId& owner) const;
-  // Returns our session with this number or, for another process's session, one that takes it over;
-  // `timeout`: the length with which it was made.
+  // Returns our session with this number or, for another process's session, a ZkSession that takes
+  // it over; `timeout`: the timeout with which it was made.
   ZkSession& by_number(std::int64_t number, Duration timeout);
 
   // Notes that the session is over: its nodes may exist for another moment, but no longer count.

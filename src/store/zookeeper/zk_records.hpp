@@ -71,7 +71,7 @@ struct ZkStat {
 };
 
 struct ZkRight {
-  std::int32_t rights = 0;  // bits, as ZooDefs.Perms
+  std::int32_t rights = 0;  // bits: 1 read, 2 write, 4 create, 8 delete, 16 admin
   std::string scheme;
   std::string who;
 };

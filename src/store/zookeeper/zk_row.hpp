@@ -77,11 +77,11 @@ struct ZkRow {
   std::string others = {};  // with acl=private: other users who could change the lock or its note
   lease_table::StoredLock state = {};           // of the lock, as it was read
   std::vector<ZkContender> nodes = {};          // in the order of arrival, that is by number
-  std::map<OwnerId, std::size_t> holders = {};  // indices into `nodes`
+  std::map<OwnerId, std::size_t> holders = {};  // indices into `nodes`, by owner
   std::map<std::string, std::size_t> waiters = {};
   // Nodes that count as waiters although their data says "holder".
   std::set<std::size_t> early = {};
-  std::vector<std::size_t> foreign = {};  // foreign holders
+  std::vector<std::size_t> foreign = {};  // indices of holders of other programs
   std::optional<ZkNote> note = {};
 };
 // Fills in the row from its `nodes`, which may be in any order, and its `note`.
@@ -101,14 +101,15 @@ struct ZkChange {
     bool holds = false;
   };
   std::vector<ZkRequest> parts;
-  std::vector<Made> made;            // new nodes, by their part; the claim's session owns them
-  std::vector<std::string> removed;  // paths of the nodes that it removes
+  std::vector<Made> made;            // nodes to create; the claim's session owns them
+  std::vector<std::string> removed;  // paths of the nodes to remove
   // The sessions that the change must renew, by number, with the timeout with which each was made;
   // zero: the session of a waiter, which is our own.
   std::map<std::int64_t, Duration> renewed;
   bool makes_note = false;  // the change creates a note, or the folder of notes
   bool grants = false;      // the change grants a lock, with ZkStep::epoch
-  // Set if a lease should last longer than its session: the longest possible lease.
+  // Set if a lease should become longer than the timeout of its session: that timeout, the longest
+  // lease.
   std::optional<Duration> longest;
 };
 
@@ -131,8 +132,8 @@ void add_zk_change(const ZkRow& before,
                    const ZkStep& step,
                    ZkChange& change);
 
-// Adds the condition that the epoch (the data of the folder of notes) is still as it was read, and
-// a write that raises it to `wanted`.
+// Adds the condition that the epoch (the data of the folder of notes, which makes tokens grow) is
+// still as it was read, and a write that raises it to `wanted`.
 //
 // The upper half of a zxid counts the leaders, so each new leader moves tokens forward by 2^32 µs
 // (72 minutes). A new epoch compensates for the leaders so far; below 2^53 there is room for

@@ -136,7 +136,7 @@ class ZkSession {
   std::int32_t last_xid_ = 0;   // number of the newest request on this connection
   std::size_t first_ = 0;       // index of the server to try first
   bool first_has_served_ = false;
-  bool has_answered_ = false;  // any server has answered
+  bool has_answered_ = false;  // at least one server has answered
   bool ended_ = false;
 };
 

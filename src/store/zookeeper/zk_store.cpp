@@ -116,7 +116,7 @@ Result<ReleaseVerdict> ZkStore::release(const Holds& holds,
                                         const ReleaseOptions& options,
                                         Time limit) {
   auto verdict = TableStore::release(holds, options, limit);
-  table_.quit_looker();  // end the reading session now: the end of a run does not
+  table_.quit_looker();  // the process may end without ending this session
   return verdict;
 }
 
@@ -163,7 +163,7 @@ Result<void> ZkStore::transact(const std::vector<LockName>& names,
     if (all.longest) return too_long(names.front(), *all.longest);
     if (all.parts.empty()) add_zk_proof(rows->rows, all);
     const auto written = table_.write(*rows, all, limit);
-    if (!watched_.empty()) table_.disconnect();  // the next write attaches anew anyway
+    if (!watched_.empty()) table_.disconnect();  // the next write connects anew anyway
     const bool raises =
         all.grants && rows->epoch && epoch != rows->epoch->value && rows->epoch->value > 0;
     if (!written && written.error().code == Errc::denied && raises) {

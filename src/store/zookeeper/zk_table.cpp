@@ -19,7 +19,7 @@ constexpr std::string_view k_own_folder = "zookeeper";  // ZooKeeper's own folde
 }  // namespace
 
 // Runs the requests. Returns an empty list if the session is over; otherwise a verdict for each
-// request. Any other answer makes the whole an error.
+// request. If any answer is no verdict, returns its error.
 Result<std::vector<ZkAnswer>> zk_answers_of(ZkSession& session,
                                             const std::vector<ZkRequest>& requests,
                                             Time limit) {
@@ -147,8 +147,9 @@ Result<ZkTable::Rows> ZkTable::load_by(ZkSession& session,
 }
 
 // Reads the rows once. Returns nullopt if the session is over or nodes were removed while they were
-// read. A list of nodes is trusted only if all of them still exist: when a writer becomes a reader,
-// Curator creates the reader's node before it removes the writer's.
+// read. A list of nodes is trusted only if all nodes in it still exist. Otherwise a lock could seem
+// free: when a writer becomes a reader, Curator creates the reader's node before it removes the
+// writer's.
 Result<std::optional<ZkTable::Rows>> ZkTable::try_load(ZkSession& session,
                                                        const std::vector<LockName>& names,
                                                        const Extent& extent,

@@ -16,7 +16,7 @@ constexpr UrlScheme k_tls{"zookeepers://", true};
 constexpr UrlScheme k_schemes[] = {k_plain, k_tls};
 constexpr std::string_view k_options[] = {"layout", "acl"};
 constexpr std::uint16_t k_plain_port = 2181;
-constexpr std::uint16_t k_tls_port = 2281;  // as in ZooKeeper's manual
+constexpr std::uint16_t k_tls_port = 2281;  // the port for TLS in ZooKeeper's manual
 
 Result<void> parse_chroot(std::string_view path, ZkAddress& address) {
   const std::string decoded = percent_decode(path);

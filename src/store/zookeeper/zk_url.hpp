@@ -32,7 +32,7 @@ enum class ZkAcl {
 
 struct ZkAddress {
   std::vector<Endpoint> servers;  // at least one, in the order in which to try them
-  std::string user;               // for the scheme "digest"; contains no ':'
+  std::string user;               // the user of a login with a password; contains no ':'
   Secret password;
   std::string chroot;  // "" or "/a/b"
   ZkLayout layout = ZkLayout::curator;
