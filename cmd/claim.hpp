@@ -46,7 +46,7 @@ Error lacks(const LockStore& store, const std::string& what);
 // Returns the holds in DLOCK_HOLDS.
 std::vector<AncestorHold> inherited_holds();
 // Returns how many runs are above this one, by DLOCK_HOLDS; each of them may stop this run. A hold
-// of `acquire` does not count, because no process of it stops a command.
+// of `acquire` does not count, because `acquire` leaves no process that could stop a command.
 std::size_t nesting();
 
 // Returns what is recorded about a holder or waiter: this host and user, `pid`, `command`, and the

@@ -15,7 +15,8 @@ namespace dlock {
 
 struct CommandLine {
   std::string command;  // "run", "inspect", …; empty: no command
-  // Lock names. For run: NAME and every --and. Duplicates removed, except for inspect.
+  // The lock names; for run these are NAME and those of --and. Duplicates are removed, except for
+  // inspect.
   std::vector<std::string> names;
   std::vector<std::string> and_names;  // only the names given with --and
   std::vector<std::string> words;      // the child's words

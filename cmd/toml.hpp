@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The part of TOML that our settings need: `key = value` with texts, integers, true and false.
-// toml11 parses it, and is included only in toml.cpp.
+// The part of TOML that our settings need: `key = value` with texts, numbers, true and false, and a
+// list of texts for `url`. toml11 parses it, and is included only in toml.cpp.
 #pragma once
 
 #include "base/result.hpp"

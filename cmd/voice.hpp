@@ -18,7 +18,7 @@ namespace dlock {
 
 class Voice final : public RunListener {
  public:
-  // `mode`: the mode of the claim. `store`: LockStore::where().
+  // `mode`: the mode of the claim. `store`: the store's address for messages.
   Voice(std::vector<LockName> names, Mode mode, std::string store = "the store");
 
   void on_notice(const Notice& notice) override;

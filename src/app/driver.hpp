@@ -169,7 +169,7 @@ class Driver {
     const Beside beside(*this);
     beside.set_deadline();
     StoreAnswer answer = worker_.work_here(beside);
-    take(sources_.look_now());  // a signal comes before the answer, which may start the command
+    take(sources_.look_now());  // signals first: the answer may start the command
     take_answer(answer);
   }
 

@@ -16,7 +16,7 @@ namespace {
 // ends that it has adopted. The checks are for processes with a living parent outside the group,
 // whose end does not signal dlock.
 constexpr Duration k_look_for_leftovers = 20ms;
-constexpr Duration k_look_for_contained = 1s;  // with --contain: processes may live for days
+constexpr Duration k_look_for_contained = 1s;  // with --contain, as processes may live for days
 
 // Returns whether this is a signal that the kernel sends to a background group that uses the
 // terminal.
@@ -43,7 +43,8 @@ void Runner::asked(action::Ask::What what) {
   using What = action::Ask::What;
   if (what != What::acquire) guard_due_ = false;
   if (what == What::watch) child_.drop_guard();
-  // At a release the group is gone, or it never existed.
+  // At a release the group seems to be gone, or it never existed. end_group() kills what may be
+  // left.
   if (what == What::release) child_.end_group();
 }
 
@@ -143,7 +144,7 @@ void Runner::child_ended(const ChildChange& change) {
 void Runner::child_stopped(int number) {
   if (number != SIGTSTP && !is_for_terminal(number)) return;
   if (is_for_terminal(number) && !terminal_) terminal_ = Terminal::of_session();
-  // Without a terminal, another process must have sent the signal.
+  // Without a terminal another process must have sent the signal, not the kernel.
   const bool for_terminal = is_for_terminal(number) && terminal_;
   if (for_terminal && terminal_->is_ours()) {
     terminal_->give(child_.group());

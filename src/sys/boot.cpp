@@ -59,7 +59,7 @@ Result<Duration> clock_offset() {
 }  // namespace
 
 std::optional<Duration> boot_offset_in(std::string_view timens_offsets) {
-  for (const std::string_view clock : {"boottime ", "7 "}) {  // "7 ": Linux 5.6
+  for (const std::string_view clock : {"boottime ", "7 "}) {  // Linux 5.6 writes "7 "
     const std::size_t at = ("\n" + std::string(timens_offsets)).find("\n" + std::string(clock));
     long long seconds = 0;
     long nanoseconds = 0;

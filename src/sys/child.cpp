@@ -73,11 +73,11 @@ Result<Child> Child::prepare(bool contain) {
   child.error_out_.reset(ends[1]);
   siginfo_t older{};
   bool any = false;
-  do {  // reaps the dead children, which do not count
+  do {  // reaps the dead children: only living ones count
     older.si_pid = 0;
     any = ::waitid(P_ALL, 0, &older, WEXITED | WNOHANG) == 0;
   } while (older.si_pid != 0);
-  if (!any && errno != ECHILD)  // refused: the end of the command would not be seen
+  if (!any && errno != ECHILD)  // waitid(2) is refused: no end would be seen
     return Error{Errc::system, "cannot wait for processes: " + errno_text(errno)};
   // Pid 1 of a container gets the orphans of every process that enters the container, so it may
   // have children that are not the command's.
@@ -258,9 +258,9 @@ bool Child::group_alive() {
     const auto before = adopted();
     if (before && before->empty()) return false;
     const auto left = members();
-    // Without /proc only children can be seen. A living child may be a daemon, which belongs to the
-    // command only with --contain; otherwise the group counts as gone after KILL was sent to all of
-    // it.
+    // Without /proc only our children can be seen. Without --contain the group counts as gone once
+    // KILL was sent to all of it: a child that still lives may be a daemon, which does not belong
+    // to the command.
     if (!left) return (contain_ || !kill_sent_) && child_lives();
     if (!left->empty()) return true;
     if (adopted() == before) return false;

@@ -5,7 +5,7 @@
 // The command's end is noticed without reaping it (waitid(2), WNOWAIT): while the group's leader is
 // a zombie, the kernel does not reuse the number of the group, so signal_group() cannot reach a
 // foreign process. reap() comes last. Orphaned descendants become our children
-// (PR_SET_CHILD_SUBREAPER): if we have no other children, the group is empty.
+// (PR_SET_CHILD_SUBREAPER), so the group is empty when no such child is left.
 //
 // If a shell ends in `exec dlock`, dlock inherits the shell's children. They do not belong to the
 // command, but their orphans become our children too. If there are such children, a process counts

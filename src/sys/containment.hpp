@@ -24,7 +24,7 @@ class Containment {
   int entry() const { return entry_.get(); }
   // Writing "1" here kills all processes in the cgroup; -1: no cgroup.
   int kill_switch() const { return kill_.get(); }
-  bool has(pid_t pid) const;  // the process is in our cgroup, or in one inside it
+  bool has(pid_t pid) const;  // the process is in this cgroup, or in one inside it
 
   void kill_all() const;
   void remove();  // removes the cgroup if it is empty

@@ -32,7 +32,7 @@ class DeadlineTimer {
     set_ = deadline;
     itimerspec spec{};
     if (deadline) {
-      // Zero would mean "never".
+      // timerfd_settime(2) takes zero for "never".
       const auto since_boot = std::max<Duration>(deadline->time_since_epoch(), Duration(1));
       const auto whole = std::chrono::floor<std::chrono::seconds>(since_boot);
       spec.it_value.tv_sec = whole.count();

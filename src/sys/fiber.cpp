@@ -31,7 +31,7 @@ thread_local Fiber* t_running = nullptr;
 }  // namespace
 
 struct Fiber::Context {
-  // The page below the stack is PROT_NONE: an overflow ends the process.
+  // A stack. The page below it cannot be accessed, so that an overflow ends the process.
   class Stack {
    public:
     Stack()

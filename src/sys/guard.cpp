@@ -108,7 +108,7 @@ void Guard::reap() {
 void Guard::end() {
   if (started() && !dismissed_) ::kill(pid_, SIGKILL);
   // Waits for the death of the guard, but not for long: a frozen process dies only when it thaws.
-  UniqueFd death;  // on an old kernel without pidfd: look every millisecond
+  UniqueFd death;  // empty on an old kernel: then this looks every millisecond
   for (int i = 0; started() && i < k_reap_tries; ++i) {
     if (::waitpid(pid_, nullptr, WNOHANG) != 0) {
       pid_ = 0;

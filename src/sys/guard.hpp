@@ -37,7 +37,8 @@ class Guard {
   // because it is frozen; then returns a sentence that says so and why. Otherwise returns an empty
   // text.
   std::string set_deadline(Time kill_at);
-  // Called after SIGCHLD: replaces a guard that died or was stopped, and returns as above.
+  // Called after SIGCHLD: replaces a guard that died or was stopped. Returns a text as
+  // set_deadline() does.
   std::string look();
 
   // Kills the guard, because there is no process left to guard. reap() reaps it.

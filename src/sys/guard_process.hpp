@@ -13,7 +13,7 @@
 namespace dlock {
 
 // The guard's process name and the first word of its command line. It is not "dlock", so that
-// pkill(1) and killall(1) with that name spare the guard.
+// `pkill dlock` and `killall dlock` spare the guard.
 constexpr std::string_view k_guard_name = "lease-guard";
 
 // An order to the guard: one datagram. The guard sends each order back to show that it lives.

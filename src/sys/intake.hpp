@@ -28,7 +28,8 @@ class Intake {
   void asked() { bytes_ = 0; }
   void took(std::size_t bytes) { bytes_ += bytes; }
   bool is_flood(std::size_t most = limits::k_answer_bytes) const { return bytes_ > most; }
-  // The error of a flood (Errc::protocol). Its text follows the name of the server.
+  // Returns the error for too many bytes (is_flood()), Errc::protocol. Its text follows the name of
+  // the server.
   static Error flood();
 
   // Waits until `fd` (-1: none) is ready for `events` of poll(2). `beside`: other connections. If

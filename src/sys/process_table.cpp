@@ -44,9 +44,9 @@ std::optional<std::string> read_process_file(const std::string& path) {
 
 namespace {
 
-// Reads /proc/[pid]/stat: "pid (comm) state ppid pgrp session …". comm may contain anything, so the
-// last ")" ends it. nullopt: the process is gone or dead. A process whose main thread has ended
-// looks dead (Z) but has other threads; a dead process has one thread.
+// Returns the process, from /proc/[pid]/stat: "pid (comm) state ppid pgrp session …". comm may
+// contain anything, so the last ")" ends it. nullopt: the process is gone or dead. A process whose
+// main thread has ended looks dead (Z) but has other threads; a dead process has one thread.
 std::optional<ProcessEntry> entry_of(const std::string& process) {
   const auto text = read_process_file(process + "/stat");
   const std::size_t comm_end = text ? text->rfind(')') : std::string::npos;

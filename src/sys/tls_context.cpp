@@ -96,8 +96,8 @@ Result<void> load_certificate(SSL_CTX* context, const TlsSettings& settings) {
   return load_key(context, settings);
 }
 
-// openssl.cnf is not read: that of another distribution may name engines and providers that are not
-// here. Nothing is tidied up at exit.
+// openssl.cnf is not read, because the file of another distribution may name engines and providers
+// that this program does not have. OpenSSL tidies nothing up at exit.
 constexpr std::uint64_t k_how = OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT;
 
 }  // namespace

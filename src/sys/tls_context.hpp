@@ -26,7 +26,7 @@ Result<TlsContext> make_tls_context(const TlsSettings& settings);
 // used. Preparing it for TLS takes 500,000 instructions more, so only make_tls_context() does that.
 bool start_crypto_library();
 
-// Returns and removes the newest error of the library on this thread, as a reason.
+// Returns the text of OpenSSL's newest error on this thread, and removes the error.
 std::string tls_reason();
 
 }  // namespace dlock

@@ -38,8 +38,8 @@ bool tell_name(SSL* ssl, std::string name) {
 // Sets the name that the certificate must have, and sends it (SNI). False: no memory.
 bool expect_name(SSL* ssl, const std::string& host) {
   if (is_address(ssl, host)) return true;  // an address is no server name (RFC 6066, 3)
-  // RFC 6125 no longer takes the certificate's subject as a name, and no certificate authority
-  // checks it as one.
+  // The subject of the certificate does not count as a name: RFC 6125 no longer allows it, and no
+  // certificate authority checks it.
   SSL_set_hostflags(ssl,
                     X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
   return SSL_set1_host(ssl, host.c_str()) == 1 && tell_name(ssl, host);

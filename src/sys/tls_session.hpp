@@ -4,8 +4,8 @@
 //
 // It promises that no plain byte is encrypted before the handshake is complete. The handshake is
 // complete only if the chain and the name of the server's certificate were verified (except with
-// TlsSettings::insecure or any_name). TLS 1.2 and 1.3. It reads no openssl.cnf and no crypto policy
-// of the system.
+// TlsSettings::insecure or any_name). It speaks TLS 1.2 and 1.3. It reads no openssl.cnf and no
+// crypto policy of the system.
 //
 // An error ends the session. Its text is the reason ("its certificate expired on …").
 // Errc::protocol: we cannot trust or understand the server. Errc::denied: the server wants another

@@ -32,7 +32,8 @@ Result<UniqueFd> open_socket(int family) {
   return fd;
 }
 
-// Work done once while a connection is being made. Its error ends the attempt.
+// Work that is done once while a connection is being made. An error of the work ends the attempt to
+// connect.
 using Meanwhile = std::function<Result<void>()>;
 
 Result<UniqueFd> connect_tcp(const SocketAddress& address,

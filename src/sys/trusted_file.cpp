@@ -26,8 +26,8 @@ namespace dlock {
 namespace {
 
 constexpr std::size_t k_most_bytes = 64U << 10U;
-// The flags for opening a file that is not checked yet. They do not block: otherwise a FIFO of
-// another user could keep us until it has a writer.
+// The flags for opening a file that is not checked yet. They do not block: otherwise the open of a
+// FIFO of another user would wait until the FIFO has a writer.
 constexpr int k_look_first = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 constexpr mode_t k_others_write = S_IWGRP | S_IWOTH;
 constexpr mode_t k_others_read = S_IRGRP | S_IROTH;
