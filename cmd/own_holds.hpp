@@ -28,7 +28,7 @@ Result<std::vector<WantedHold>> wanted_holds(const CommandLine& line, const Lock
 
 struct FoundHold {
   Holding holding;
-  // What renew and release need; nullopt: the hold does not exist any more.
+  // The hold, as renew and release need it; nullopt: it does not exist any more.
   std::optional<Hold> hold;
   bool released = false;  // if `hold` is nullopt: it was released and not lost
 };

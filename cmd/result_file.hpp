@@ -13,8 +13,8 @@ namespace dlock {
 
 class ResultFile {
  public:
-  // Checks that the file can be made, and removes the file of an earlier run. Errc::bad_config:
-  // that failed, or something other than a regular file is there.
+  // Checks that the file can be made, and removes the file of an earlier run. Errc::bad_config: one
+  // of these failed, or something other than a regular file has this path.
   static Result<ResultFile> prepare(const std::string& path);
 
   Result<void> write(std::string_view text) const;

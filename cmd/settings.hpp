@@ -55,7 +55,7 @@ struct Settings {
   ColorMode color = ColorMode::automatic;
 
   std::optional<Duration> wait;
-  std::optional<int> conflict_exit_code;  // nullopt: 75 if busy, 0 if done before
+  std::optional<int> conflict_exit_code;  // nullopt: 75 if busy, 0 if --once-per skips
   std::optional<std::uint64_t> max_waiters;
   Duration ttl = std::chrono::seconds(30);
   std::optional<Duration> kill_after;

@@ -13,7 +13,7 @@ namespace dlock {
 
 namespace {
 
-// libpq's names for these settings, allowed in its URLs only.
+// libpq's names for these settings, allowed only in PostgreSQL URLs.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> k_of_libpq{
     {{"sslrootcert", "cacert"}, {"sslcert", "cert"}, {"sslkey", "key"}}};
 

@@ -182,7 +182,8 @@ class Driver {
       set_deadline();
       return driver_.worker_.cancelled() || driver_.ended();
     }
-    // Sets when the call wakes up to handle deadlines: at once if it was cancelled before it began.
+    // Sets the time at which the call wakes up to handle deadlines. If the call was cancelled
+    // before it began, it wakes up at once.
     void set_deadline() const {
       const bool at_once = driver_.worker_.cancelled();
       driver_.sources_.set_deadline(at_once ? driver_.now() : driver_.next_deadline());

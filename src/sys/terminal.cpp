@@ -17,7 +17,7 @@ std::size_t terminal_columns(int fd) {
 std::optional<Terminal> Terminal::on(UniqueFd own) {
   Terminal terminal;
   terminal.own_ = std::move(own);
-  // This fails if it is no terminal, so isatty(3) is not needed.
+  // tcgetattr() fails if this is no terminal, so isatty(3) is not needed.
   if (::tcgetattr(terminal.fd(), &terminal.modes_) != 0) return {};
   if (::tcgetpgrp(terminal.fd()) < 0) return {};  // this terminal is not that of our session
   terminal.stdout_too_ = ::isatty(STDOUT_FILENO) == 1;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Shared by tests/lua: each script alone on a server, by redis-cli EVAL, with the keys and words that
-# dlock(7) names. No program of ours takes part.
+# Shared by tests/lua: runs each script alone on a server, by redis-cli EVAL, with the keys and words
+# that dlock-protocol(7) names. No program of ours takes part.
 # shellcheck shell=bash
 
 SCRIPTS=$PROJECT/src/store/redis/scripts
@@ -23,7 +23,7 @@ SLOTS=0
 ONCE=0
 PROPOSED=''
 RELIES_ON=()
-PLACE=server # or cluster: with the key that never exists
+PLACE=server # or cluster: then run_script adds the key that never exists
 
 # keys_of WHAT…: sets KEYS to these keys of each of NAMES.
 keys_of() {

@@ -42,7 +42,8 @@ struct Script {
 
   // The store.
   std::vector<std::string> names{"n"};
-  // From then on the store reports a successful run that was granted done_ago earlier.
+  // From this time on the store reports a successful run, which was granted done_ago earlier.
+  // nullopt: never.
   std::optional<Duration> done_from;
   Duration done_ago{};
   // Before this time, the lock is busy with `refusal`. nullopt: it is always busy.

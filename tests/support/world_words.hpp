@@ -23,7 +23,8 @@ std::string mark_of(const StoreAnswer& answer);
 // Returns the answer to `what` that is this error.
 StoreAnswer failed(action::Ask::What what, Error error);
 
-// Returns the event that carries the answer to a run. A run must ask for this kind of answer.
+// Returns the answer as an event for a RunSession. It must be the answer to a request that a run
+// can make.
 Event run_event(StoreAnswer answer);
 
 // Returns a text as "19.39s", exact to the millisecond.
