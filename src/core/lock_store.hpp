@@ -263,8 +263,9 @@ class LockStore {
 
   // Starts to watch for the claim's turn: once this has returned, await_hand_off misses no turn of
   // the claim. `front`: the claim is one of the first waiters. Then await_hand_off also misses no
-  // release by a program without lines and, if key tracking is on, no other change of the lock
-  // after the next acquire. Errc::denied or refused: the store cannot do this; poll instead.
+  // release by a program that keeps no line. If key tracking is on, it misses no change of the lock
+  // at all from the next acquire on. Errc::denied or refused: the store cannot do this; poll
+  // instead.
   virtual Result<Watching> watch(const Claim& claim, bool front, Time limit) = 0;
 
   // Starts to watch a hold: from its next renewal on, await_hand_off misses no change of the lock,

@@ -55,7 +55,7 @@ class RunSession {
   std::optional<Time> next_deadline() const;
 
   bool has_child() const { return phase_ == Phase::running || phase_ == Phase::leftovers; }
-  // Returns the end of the lease by our clock, while there is a lease.
+  // Returns the end of the lease by our clock; nullopt: the lease was not granted, or is lost.
   std::optional<Time> safe_until() const;
 
  private:

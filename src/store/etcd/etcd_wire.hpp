@@ -52,7 +52,8 @@ class EtcdWire {
   // Drops the connection to this member. The next reach() tries the member after it first.
   void leave();
 
-  // Returns the error for a member's refusal. Leaves the member if another one may do better.
+  // Returns the error for a member's refusal. Drops the connection to the member if another member
+  // may give a better answer.
   Error refusal(const EtcdRefusal& refusal);
 
   std::string where() const { return url_of(address_.servers[server_]); }

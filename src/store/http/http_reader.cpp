@@ -67,7 +67,7 @@ HttpReader& HttpReader::operator=(HttpReader&&) noexcept = default;
 HttpReader::~HttpReader() = default;
 
 Result<void> HttpReader::feed(std::string_view bytes) {
-  if (bytes.empty()) return {};  // no bytes would mean the end to the parser
+  if (bytes.empty()) return {};  // the parser takes a call without bytes for the end
   http_parser& state = parser_->state;
   const auto taken =
       ::http_parser_execute(&state, &Parser::callbacks(), bytes.data(), bytes.size());

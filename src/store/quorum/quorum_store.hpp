@@ -4,8 +4,8 @@
 // own fiber.
 //
 // It keeps the promises of LockStore if a majority of the servers keep what they have acknowledged
-// or, after a restart, do not vote for the quorum delay; and if clock rates differ by less than one
-// per cent. The clocks' values never matter for exclusion.
+// or, after a restart, have no vote until the quorum delay is over; and if clock rates differ by
+// less than one per cent. The clocks' values never matter for exclusion.
 //
 // Not promised: first come, first served when the leader changes. Not supported: slots, which a
 // majority cannot count.

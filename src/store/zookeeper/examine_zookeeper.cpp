@@ -49,7 +49,8 @@ Result<std::string> ask_srvr(const Endpoint& server, const Interrupt* interrupt,
   return all;
 }
 
-// Adds the findings about one server. Returns nullopt if it cannot be reached.
+// Adds the findings about one server. Returns the server's answer to "srvr"; nullopt: the server
+// cannot be reached.
 std::optional<ZkServerWords> examine_server(const Endpoint& server,
                                             const StoreOptions& options,
                                             const ExamineTerms& terms,

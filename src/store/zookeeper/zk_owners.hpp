@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// ZkOwners: the sessions that own the nodes of locks. Each claim has its own session with the
-// length of its lease; the nodes of its holds and of its places in line disappear with the session.
-// Nested runs and the commands after `acquire` use a session that another process created. If the
+// ZkOwners: the sessions that own the nodes of locks. Each claim has its own session, whose timeout
+// is its ttl; the nodes of its holds and of its places in line disappear with the session. Nested
+// runs, and the commands after `dlock acquire`, use a session that another process created. If the
 // answer to a session's creation was lost, the session's number is read from its node. Used by one
 // thread at a time.
 #pragma once

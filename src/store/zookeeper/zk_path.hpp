@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Converts the names of locks to names of nodes. ZooKeeper refuses some names ("." and "..", names
 // with a '/') and some characters: control characters, U+E000 to U+F8FF, and U+FFF0 and above (also
-// all characters beyond U+FFFF, because it reads UTF-16). In a node's name these characters, '%'
-// and bytes that are not UTF-8 are percent-encoded. Any other name is unchanged, so that other
-// programs find its node. Different locks have different nodes.
+// all characters beyond U+FFFF, because ZooKeeper looks at UTF-16 units). In a node's name these
+// characters, '%' and bytes that are not UTF-8 are percent-encoded. Any other name is unchanged, so
+// that other programs find its node. Different locks have different nodes.
 #pragma once
 
 #include <string>

@@ -204,7 +204,7 @@ void read_body(Reader& in, const ZkRequest& request, ZkAnswer& answer);
 
 // Reads the answer to one part. If a multi fails, the answer to each part is an error number: 0 for
 // parts before the one that failed, -2 for parts after it. The answer to a create may lack the
-// stat, if the server answers as to the older kind of create.
+// stat, if the server answers in the form of the older create request.
 void read_part(Reader& in, const ZkRequest& request, ZkAnswer& answer) {
   const std::int32_t type = in.number();
   const bool end = in.flag();

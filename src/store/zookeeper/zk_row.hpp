@@ -10,10 +10,10 @@
 // program. A node with another name does not belong to the lock.
 //
 // As in the recipes, the position decides who holds the lock: a node whose data says "holder" holds
-// the lock if no waiter is before it and all holders before it leave room for it. So two nodes of a
-// lock never hold it against each other, in whatever order they were written. A node that says
-// "holder" too early counts as a waiter. A node that holds continues to hold: new nodes come after
-// it, and holders before it can only become weaker.
+// the lock if no waiter is before it and all holders before it leave room for it. So two nodes that
+// exclude each other never both hold the lock, in whatever order they were written. A node that
+// says "holder" too early counts as a waiter. A node that holds continues to hold: new nodes come
+// after it, and holders before it can only become weaker.
 //
 // A lock has a note, which outlives these nodes: its last success and the released holds of
 // `acquire`. It is a node of its own, in a folder beside the locks. The data of that folder is the

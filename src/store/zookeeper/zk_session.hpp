@@ -11,8 +11,8 @@
 // to one server are not sent to another. There are no pings.
 //
 // Only reattach() renews the session at once. A request over an open connection to a follower does
-// not renew it at once, even if it is answered: the leader learns of that request only with the
-// follower's next report, half a tick or more later (LearnerHandler).
+// not, even if it is answered: the leader learns of that request only with the follower's next
+// report, half a tick or more later (LearnerHandler).
 //
 // Errors: those of Transport if there is no connection; unavailable, timed_out, cancelled: the
 // requests may have been carried out; denied (login, SASL); protocol; bad_usage: the server allows
@@ -46,8 +46,8 @@ struct ZkAnswers {
 class ZkSession {
  public:
   // `timeout`: the session ends this long after its newest renewal, or a little later;
-  // k_any_timeout: the server's default. `identity`: an existing session. Its timeout must not
-  // become longer than the one with which it was made, because the next leader knows only that one.
+  // k_any_timeout: the server's default. `identity`: an existing session. A timeout longer than the
+  // one with which it was made cannot be relied on, because the next leader knows only that one.
   // `interrupt` may be null and must outlive us.
   static constexpr Duration k_any_timeout{0};
   ZkSession(ZkAddress address,

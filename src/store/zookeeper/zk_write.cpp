@@ -85,7 +85,7 @@ Result<bool> ZkTable::write(const Rows& rows, const ZkChange& change, Time limit
     makes_parents_ = std::any_of(answers.begin(),
                                  answers.begin() + static_cast<std::ptrdiff_t>(folders),
                                  [](const ZkAnswer& one) { return one.code == ZkCode::no_node; });
-    // no_node confirms the rows if no lock in them has a folder.
+    // no_node confirms what was read if no lock had a folder.
     return multi.code == ZkCode::no_node && !renews && change.removed.empty() &&
            std::none_of(
                rows.rows.begin(), rows.rows.end(), [](const auto& row) { return row.has_folder; });
