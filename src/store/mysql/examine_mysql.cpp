@@ -17,8 +17,8 @@ namespace dlock {
 
 namespace {
 
-// The server's variables and counters by name, in lower case. Variables that this kind of server
-// does not have are missing.
+// The server's variables and counters by name, in lower case. A name is missing if this kind of
+// server does not have it.
 using Facts = std::map<std::string, std::string>;
 
 std::string text_of(const Facts& facts, const std::string& name) {
@@ -35,7 +35,7 @@ bool is_on(const Facts& facts, const std::string& name) {
   return text_of(facts, name) == "ON";
 }
 
-// Returns the major and minor number: 10 and 11 for "10.11.6-MariaDB-log".
+// Returns the first two numbers of a version: 10 and 11 for "10.11.6-MariaDB-log".
 std::pair<long, long> numbers_of(const std::string& version) {
   char* rest = nullptr;
   const long major = std::strtol(version.c_str(), &rest, 10);
@@ -49,8 +49,8 @@ Finding judge_version(const Facts& facts, bool mariadb) {
   return broken(seen, "dlock needs MariaDB 10.6, MySQL 8.0 or newer", "upgrade the server");
 }
 
-// Judges whether the server and this session may write. tx_read_only is the name of
-// transaction_read_only in MariaDB.
+// Judges whether the server and this session may write. The variable tx_read_only is MariaDB's name
+// for transaction_read_only.
 Finding judge_writable(const Facts& facts) {
   for (const char* const name : {"innodb_read_only",
                                  "super_read_only",
@@ -58,7 +58,7 @@ Finding judge_writable(const Facts& facts) {
                                  "transaction_read_only",
                                  "tx_read_only"}) {
     const std::string value = text_of(facts, name);
-    // Since MariaDB 12, read_only has three values that mean "on".
+    // Since MariaDB 12, read_only has three values that all mean "on".
     if (value.empty() || value == "OFF" || value == "0") continue;
     return broken(std::string(name) + " is " + value,
                   "locks cannot be written there",
@@ -100,8 +100,8 @@ Finding judge_engine(const Facts& facts, const std::string& table) {
       seen, "it locks no rows, so claims are refused", "alter table " + table + " engine = InnoDB");
 }
 
-// Judges whether a table has a trigger. MariaDB shows triggers to users who may write to the table,
-// MySQL to users who have the right TRIGGER.
+// Judges whether one of dlock's tables has a trigger. MariaDB shows triggers to users who may write
+// to the table, MySQL only to users who have the right TRIGGER.
 Finding judge_triggers(const Facts& facts) {
   const std::string trigger = text_of(facts, "trigger");
   if (trigger.empty()) return good("this user sees no trigger");
@@ -175,8 +175,8 @@ Result<Facts> look(MySession& session, const std::string& table, Time limit) {
   return facts;
 }
 
-// Returns an id of the server. All nodes of a Galera cluster count as one server. MySQL has
-// server_uuid; MariaDB has server_uid, but only in new versions.
+// Returns an id of the server. All nodes of a Galera cluster have one id, because they have the
+// same locks. MySQL's id is server_uuid; MariaDB's is server_uid, which only new versions have.
 std::string server_of(const Facts& facts) {
   if (text_of(facts, "wsrep_on") == "ON") return text_of(facts, "wsrep_cluster_state_uuid");
   for (const char* const name : {"server_uuid", "server_uid"})
@@ -192,8 +192,8 @@ Identity identity_of(const Facts& facts, const std::string& table) {
   return identity;
 }
 
-// Deletes the rows of the trial. Returns false if this user may not delete rows. A missing table is
-// no failure: the trial then wrote nothing.
+// Deletes the rows that the trial has written. Returns false if this user may not delete rows. If a
+// table does not exist, the trial has written nothing into it, so that is no failure.
 bool remove_trial(MySession& session, const std::string& table, const LockName& name, Time until) {
   const std::string of_name = " where name = $1";
   const auto removed = session.run({{"delete from " + table + "_line" + of_name, {name.text()}},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `dlock doctor` for mysql:// and mariadb://: examines the server and its settings, and tries a
-// lock of its own there.
+// `dlock doctor` for mysql:// and mariadb://: examines the server and its settings, and runs the
+// trial with a lock of its own (store/doctor/trial.hpp).
 #pragma once
 
 #include "store/doctor/finding.hpp"
@@ -9,8 +9,8 @@
 
 namespace dlock {
 
-// Examines the server. If the trial creates the tables, they stay: another run may already use
-// them.
+// Examines the server. Tables that the trial creates are not dropped, because another run may
+// already use them.
 Examination examine_mysql(const MyAddress& address,
                           const StoreOptions& options,
                           const ExamineTerms& terms);

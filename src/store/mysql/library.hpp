@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The headers of libmariadb, and declarations that Debian's libmariadb-dev lacks: its
+// Includes the headers of libmariadb, and declares what Debian's libmariadb-dev lacks: its
 // client_plugin.h includes a header that is not installed. The declarations follow the ABI of
 // MariaDB Connector/C 3.
 #pragma once
 
 #include <mariadb/mysql.h>
-// errmsg.h needs mysql.h before it.
+// errmsg.h can only be included after mysql.h.
 #include <mariadb/errmsg.h>
 #include <mariadb/ma_pvio.h>
 #include <mariadb/mysql/plugin_auth.h>

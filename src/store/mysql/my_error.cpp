@@ -19,24 +19,25 @@ constexpr MyMeaning k_read_only{
     Errc::refused, sql::Cause::other, "is it a replica? dlock needs the one server that writes"};
 constexpr MyMeaning k_not_now{Errc::unavailable, sql::Cause::other};
 
-// The binary log in statement format does not support READ COMMITTED.
+// The server writes its binary log in the format "statement", which does not support READ
+// COMMITTED.
 constexpr MyMeaning k_binlog{
     Errc::refused, sql::Cause::other, "dlock needs binlog_format MIXED or ROW there"};
 
 constexpr std::string_view k_charset = "a name has to fit the character set of the column";
 
-// Other error numbers mean Errc::refused.
+// An error number that is not in this list means Errc::refused.
 constexpr Rule k_rules[] = {
-    {1044, k_denied},    // no access to this database
+    {1044, k_denied},    // this user may not use the database
     {1045, k_denied},    // wrong password
     {1129, k_denied},    // too many failed attempts from this host
-    {1130, k_denied},    // this host may not connect
-    {1142, k_no_right},  // no right to use this table
-    {1143, k_no_right},  // no right to use a column
+    {1130, k_denied},    // connections from this host are not allowed
+    {1142, k_no_right},  // this user may not use the table
+    {1143, k_no_right},  // this user may not use a column
     {1227, k_denied},    // a privilege is missing
-    {1251, k_denied},    // old password format
-    {1370, k_denied},    // no right to use a routine
-    {1524, k_denied},    // the server lacks the account's plug-in
+    {1251, k_denied},    // the password is stored in an old format
+    {1370, k_denied},    // this user may not use a routine
+    {1524, k_denied},    // the server lacks the plug-in with which this user logs in
     {1698, k_denied},    // no password was sent
     {1820, k_denied},    // the password has to be changed first
     {1862, k_denied},    // the password has expired
@@ -54,7 +55,7 @@ constexpr Rule k_rules[] = {
     {1037, k_not_now},    // out of memory
     {1040, k_not_now},    // too many connections
     {1041, k_not_now},    // out of memory
-    {1047, k_not_now},    // a Galera node outside of its cluster
+    {1047, k_not_now},    // a node of Galera that has lost its cluster
     {1053, k_not_now},    // shutdown
     {1080, k_not_now},    // connection closed by the server
     {1152, k_not_now},    // connection aborted
@@ -65,13 +66,13 @@ constexpr Rule k_rules[] = {
     {1184, k_not_now},  // connection aborted
     {1203, k_not_now},  // too many connections of this user
     {1206, k_not_now},  // too many locks
-    {1226, k_not_now},  // a limit of this user
+    {1226, k_not_now},  // a limit on this user
     {1317, k_not_now},  // the statement was killed
     {1927, k_not_now},  // the connection was killed
     {1969, k_not_now},  // max_statement_time
     {3024, k_not_now},  // max_execution_time
     {3032, k_not_now},  // offline mode
-    {3168, k_not_now},  // not available
+    {3168, k_not_now},  // the server is not available
     {3169, k_not_now},  // the session was killed
     {4031, k_not_now},  // closed because idle
     {1665, k_binlog},

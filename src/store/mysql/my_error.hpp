@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The meaning of the error numbers of MariaDB and MySQL for dlock.
+// Translates the error numbers of MariaDB and MySQL into what they mean for dlock.
 // https://mariadb.com/kb/en/mariadb-error-codes/
 #pragma once
 
@@ -11,9 +11,9 @@
 namespace dlock {
 
 struct MyMeaning {
-  Errc code = Errc::refused;  // or bad_usage, denied, unavailable
+  Errc code = Errc::refused;  // refused, bad_usage, denied or unavailable
   sql::Cause cause = sql::Cause::other;
-  std::string_view hint = {};  // advice that follows the server's message
+  std::string_view hint = {};  // advice, printed after the server's message
 };
 
 MyMeaning meaning_of(unsigned int number);

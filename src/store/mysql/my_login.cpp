@@ -16,7 +16,8 @@ constexpr std::size_t k_nonce = 20;
 constexpr char k_ask_for_key = '\2';
 constexpr char k_known = '\3';
 constexpr char k_show_password = '\4';
-constexpr char k_more_data = '\1';  // the byte that the server sends before a code or its key
+// First byte of a packet in which the server sends one of these codes or its key.
+constexpr char k_more_data = '\1';
 
 class Dialog {
  public:
@@ -38,8 +39,8 @@ class Dialog {
   }
 
  private:
-  // Returns the next packet without k_more_data. nullopt: an error, which the library or the wire
-  // knows.
+  // Returns the next packet from the server, without k_more_data. nullopt: an error has occurred,
+  // which the library or the wire has stored.
   std::optional<std::string> read() {
     unsigned char* bytes = nullptr;
     const int size = vio_->read_packet(vio_, &bytes);

@@ -6,7 +6,8 @@
 namespace dlock {
 namespace {
 
-// Returns the XOR of `text` with `mask`, which is repeated as often as needed.
+// Returns the bytes of `text`, each XORed with a byte of `mask`; `mask` is repeated as often as
+// needed.
 std::string masked(std::string text, std::string_view mask) {
   for (std::size_t i = 0; i < text.size() && !mask.empty(); ++i) {
     text[i] = static_cast<char>(text[i] ^ mask[i % mask.size()]);

@@ -12,10 +12,10 @@ namespace dlock {
 
 namespace {
 
-constexpr std::size_t k_longest_word = 64;  // in characters: the limit of GET_LOCK
+constexpr std::size_t k_longest_word = 64;  // the longest name that GET_LOCK accepts, in characters
 
-// Returns a statement that lets the connection be idle for a year. It also bounds waits for the
-// metadata of a table, which occur while the table is altered.
+// Returns a statement that lets the connection be idle for a year, because the peer lock ends with
+// the connection. It also limits how long take() waits for a table that is just being altered.
 sql::Statement prepared_for(Time limit) {
   const auto left = std::chrono::ceil<std::chrono::seconds>(limit - BootClock::now());
   return {"set session wait_timeout = 31536000, lock_wait_timeout = " +
@@ -52,9 +52,9 @@ Result<PeerLock::Taken> MyPeerLock::take(const std::vector<LockName>& names, Tim
   return is_row() ? take_rows(names, limit) : take_words(names, limit);
 }
 
-// Takes the row locks. SKIP LOCKED instead of NOWAIT: after an error the later statements are not
-// executed and the session rolls back; and if the column has no index, NOWAIT would also fail
-// because of other rows that are locked.
+// Takes the row locks. The statements say SKIP LOCKED and not NOWAIT, which fails if a row is
+// locked. After an error the later statements would not be executed, and the session would roll
+// back. And if the column has no index, NOWAIT would fail because of rows with other names, too.
 Result<PeerLock::Taken> MyPeerLock::take_rows(const std::vector<LockName>& names, Time limit) {
   std::vector<sql::Statement> all{
       prepared_for(limit), ask_engine(with().table), {"start transaction read write"}};
@@ -89,7 +89,7 @@ Result<PeerLock::Taken> MyPeerLock::take_words(const std::vector<LockName>& name
   }
   const auto answers = session().run(all, limit);
   if (!answers) {
-    session().disconnect();  // releases the locks that it has taken so far
+    session().disconnect();  // this releases the locks that GET_LOCK has taken so far
     return answers.error();
   }
   for (std::size_t i = 0; i < names.size(); ++i) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// MyPeerLock: a GET_LOCK ("?with=get_lock"), or rows locked by a transaction that stays open
-// ("?with=row:TABLE.COLUMN"), on a connection of its own. The server's time limits for idle
-// connections and transactions do not end it. Behind a proxy that shares connections, and between
-// the nodes of a Galera cluster, neither lock keeps out other programs.
+// MyPeerLock: a peer lock on a connection of its own. It is a GET_LOCK ("?with=get_lock"), or rows
+// that a transaction locks and that stay locked because the transaction is not ended
+// ("?with=row:TABLE.COLUMN"). The server's time limits for idle connections and transactions are
+// lifted. Neither kind keeps out other programs behind a proxy that shares connections, or on other
+// nodes of a Galera cluster.
 #pragma once
 
 #include "store/mysql/my_session.hpp"
@@ -17,7 +18,7 @@ namespace dlock {
 
 class MyPeerLock final : public SessionPeerLock<MySession> {
  public:
-  // Returns the peer lock that the URL names; null: it names none. Does not connect.
+  // Returns the peer lock that the URL names; null: the URL names no peer lock. Does not connect.
   static std::unique_ptr<PeerLock> open(const MyAddress& address, const StoreOptions& options);
 
   std::string kind() const override { return is_row() ? "row lock" : "GET_LOCK"; }

@@ -12,10 +12,10 @@
 namespace dlock {
 namespace {
 
-// The statements that prepare a new connection as my_session.hpp describes; they return no rows.
-// MySQL reads the part for MariaDB as a comment. wsrep_sync_wait: a node of Galera answers only
-// when it has what the others committed before (bits: reads, updates, inserts),
-// https://mariadb.com/kb/en/galera-cluster-system-variables/#wsrep_sync_wait
+// The statements that prepare a new connection, as described in my_session.hpp. They return no
+// rows. MySQL takes the part for MariaDB for a comment. With wsrep_sync_wait = 7 a node of Galera
+// answers a read, an update or an insert only after it has applied all that other nodes have
+// committed before, https://mariadb.com/kb/en/galera-cluster-system-variables/#wsrep_sync_wait
 constexpr std::string_view k_preparations[] = {
     "SET autocommit = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION' /*M! , SESSION "
     "wsrep_sync_wait = 7 */",
@@ -24,8 +24,8 @@ constexpr std::string_view k_without_galera =
     "SET autocommit = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'";
 constexpr unsigned int k_unknown_variable = 1193;
 
-// Login plug-ins that never reveal the password to an untrusted server. Only built-in ones: the
-// library would load others from files.
+// The ways to log in that never show the password to a server that is not trusted. Only plug-ins
+// that are built in are allowed, because the library would load others from files.
 constexpr const char* k_logins = "mysql_native_password, caching_sha2_password";
 
 bool is_of_server(unsigned int number) {
@@ -33,7 +33,7 @@ bool is_of_server(unsigned int number) {
          !(number >= CER_MIN_ERROR && number <= CER_MAX_ERROR);
 }
 
-// Returns the text of a statement with its parameters in it.
+// Returns the text of a statement, with its parameters in place of $1, $2, …
 std::string spelled(const sql::Statement& statement) {
   const std::string& text = statement.text;
   std::string all;
@@ -73,7 +73,7 @@ MySession::~MySession() {
   disconnect();
 }
 
-// Closes the connection. Sends COM_QUIT if the socket accepts it at once, and waits for nothing.
+// Closes the connection. Sends COM_QUIT only if the socket accepts it at once, so it never waits.
 void MySession::disconnect() {
   if (!wire_->error()) wire_->begin(BootClock::now());
   mysql_.reset();
@@ -104,7 +104,8 @@ Result<void> MySession::connect() {
   const unsigned int none = 0;
   const unsigned int tcp = MYSQL_PROTOCOL_TCP;  // MyWire ignores it
   mysql_optionsv(mysql, MYSQL_OPT_PROTOCOL, &tcp);
-  mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &none);  // no server may ask for our files
+  // A server may not ask for files of this machine.
+  mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &none);
   mysql_optionsv(mysql, MYSQL_OPT_MAX_ALLOWED_PACKET, &limits::k_answer_bytes);
   mysql_optionsv(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
   mysql_optionsv(mysql, MARIADB_OPT_RESTRICTED_AUTH, k_logins);
@@ -148,8 +149,8 @@ Result<std::vector<sql::Answer>> MySession::run(const std::vector<sql::Statement
   auto results = ask(text, before + statements.size());
   if (!results) {
     if (before > 0 || !undo()) disconnect();
-    // This MariaDB was built without Galera. The first preparation failed, so none of the
-    // statements was executed.
+    // This MariaDB has no Galera, so it does not know wsrep_sync_wait. The first preparation
+    // failed, and none of `statements` was executed: they can be sent again without it.
     if (before > 0 && server_errno_ == k_unknown_variable && std::exchange(knows_galera_, false))
       return run(statements, limit);
     return results;
@@ -160,8 +161,8 @@ Result<std::vector<sql::Answer>> MySession::run(const std::vector<sql::Statement
   return results;
 }
 
-// Rolls back after an error, and returns whether the connection can be used. The connection is not
-// dropped, because a limit of the server or of a proxy might refuse a new one.
+// Rolls back after an error, and returns whether the connection can still be used. It is kept if
+// possible, because a limit of the server or a proxy might refuse a new connection.
 bool MySession::undo() {
   if (cause_ != sql::Cause::repeat && cause_ != sql::Cause::no_table &&
       cause_ != sql::Cause::no_column)
@@ -188,7 +189,8 @@ Result<void> MySession::ask_alive(Time limit) {
   if (!owes_sign_ && mysql_send_query(mysql_.get(), question.data(), question.size()) != 0)
     return broken();
   owes_sign_ = true;
-  // Waits without the library, which would drop the connection if the answer is late.
+  // Waits here, and not within the library, because the library drops a connection whose answer is
+  // late.
   if (auto ready = wire_->await_bytes(limit); !ready) {
     if (ready.error().code == Errc::cancelled) return stopped_waiting(where());
     return over_limit("no answer from " + where(), started_, limit_);
@@ -229,7 +231,7 @@ Result<sql::Answer> MySession::take_rows() {
   while (MYSQL_ROW row = mysql_fetch_row(result.get())) {
     const unsigned long* const lengths = mysql_fetch_lengths(result.get());
     if ((answer.rows.size() + 1) * width > limits::k_elements) {
-      wire_->fail(Intake::flood());  // the remaining rows are not read
+      wire_->fail(Intake::flood());  // this ends the connection: the remaining rows are not read
       return failure(false);
     }
     auto& values = answer.rows.emplace_back(width);
@@ -241,7 +243,7 @@ Result<sql::Answer> MySession::take_rows() {
   return answer;
 }
 
-// Returns the error of the library call that has just failed.
+// Returns the error of the call of the library that has just failed.
 Error MySession::failure(bool connecting) {
   const unsigned int number = mysql_errno(mysql_.get());
   const std::string said = mysql_error(mysql_.get());
@@ -260,7 +262,7 @@ Error MySession::failure(bool connecting) {
   }
   if (number == CR_AUTH_PLUGIN_CANNOT_LOAD || number == CR_PLUGIN_NOT_ALLOWED ||
       number == CR_AUTH_PLUGIN_ERR) {
-    // The text of the library would show bytes of its buffer instead of the name of the plug-in.
+    // The library's text would show bytes of its buffer in place of the plug-in's name.
     return {Errc::denied,
             where() + " wants a way to log in that dlock does not have; it has " + k_logins};
   }

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
-// MySession: sends statements to one MariaDB or MySQL server and returns their results. It connects
-// when necessary. A session uses READ COMMITTED, commits each statement outside a transaction,
-// refuses values that do not fit (STRICT_ALL_TABLES), speaks utf8mb4 and keeps the server's time
-// zone. At a node of Galera (MariaDB) it reads everything that other nodes have committed before.
+// MySession: sends statements to one MariaDB or MySQL server and returns the answers. It connects
+// when necessary. A session uses READ COMMITTED, commits each statement that is outside a
+// transaction, refuses values that do not fit (STRICT_ALL_TABLES), speaks utf8mb4 and keeps the
+// server's time zone. At a node of Galera it sees everything that other nodes have committed
+// before.
 //
-// It promises: a call ends at its limit, which covers name lookup, connect and login, or by its
-// Interrupt. After any error no transaction is open, and a late answer is never read as the answer
-// to the next request: the connection is dropped, or, after a conflict or if a table or column is
-// missing, rolled back and kept. It never resends statements. Before the write it replaces an idle
-// connection that the server has closed; within a transaction that is an error (unavailable)
-// instead.
+// It promises that a call ends at its limit, which includes name lookup, connect and login, or by
+// its Interrupt. After any error no transaction is open, and a late answer is never taken for the
+// answer to the next request. For that, the connection is dropped. Only after a conflict, or if a
+// table or column does not exist, the session rolls back and keeps it. Statements are never sent
+// twice. An idle connection that the server has closed is replaced before statements are sent;
+// within a transaction that is an error (unavailable).
 //
-// After an error with server_errno() 0 the outcome is unknown: the statements may have been
-// executed, or may still be. An error with a number is the server's answer: the failed statement
-// had no effect, earlier ones had theirs, later ones were not executed. Codes: no_such_host,
-// not_listening, unavailable, timed_out, cancelled for the connection; denied (password, rights),
-// unavailable (not now), refused (other errors) from the server; protocol: another kind of server,
-// or one that cannot be trusted. Each text names the server and never a password. One thread at a
+// If server_errno() is 0 after an error, the outcome is unknown: the statements may have been
+// executed, or may still be. Any other number is the server's answer: the failed statement had no
+// effect, earlier ones had theirs, later ones were not executed. Codes about the connection are
+// no_such_host, not_listening, unavailable, timed_out and cancelled. Codes from the server are
+// denied (password, rights), unavailable (not now) and refused (others). protocol: another kind of
+// server, or one that is not trusted. One thread at a time.
 // time.
 #pragma once
 
@@ -41,35 +42,37 @@ class MyWire;
 
 class MySession {
  public:
-  // `interrupt` may be null and must outlive us.
+  // `interrupt` ends calls; it may be null, and must live longer than this session.
   MySession(MyAddress address, const Interrupt* interrupt);
   MySession(const MySession&) = delete;
   MySession& operator=(const MySession&) = delete;
   ~MySession();
 
-  // Sends all statements in one request and returns an answer for each.
+  // Sends all statements in one request, and returns an answer for each statement.
   Result<std::vector<sql::Answer>> run(const std::vector<sql::Statement>& statements, Time limit);
 
   // Asks the server for a sign of life on the existing connection. If this fails and connected() is
-  // still true, the answer may still come: the next call waits for it. A run() drops a connection
-  // that owes an answer.
+  // still true, the answer may still come, and the next call of ask_alive() waits for it. A run()
+  // drops a connection on which this answer has not come.
   Result<void> ask_alive(Time limit);
   bool owes_sign() const { return owes_sign_; }
 
-  // Returns the value as a hexadecimal literal, so that no byte is read as SQL. UTF-8 becomes text,
-  // with the collation of the other operand; other bytes become a binary string.
+  // Returns the value as a hexadecimal literal for a statement, so that no byte of it is read as
+  // SQL. A value in UTF-8 becomes a text, with the collation of the value with which it is
+  // compared. Other bytes become a binary string.
   static std::string quoted(std::string_view text);
 
-  // Returns the time just before the first byte of the newest run() was sent.
+  // Returns a time just before the first byte of the newest run() was sent.
   Time sent_at() const { return sent_at_; }
   // Returns why the newest run() failed.
   sql::Cause cause() const { return cause_; }
-  unsigned int server_errno() const { return server_errno_; }  // 0: the server reported no error
+  // 0: the server has reported no error.
+  unsigned int server_errno() const { return server_errno_; }
 
   bool connected() const { return mysql_ != nullptr; }
-  bool in_transaction() const { return in_transaction_; }  // after the newest run()
+  bool in_transaction() const { return in_transaction_; }  // of the newest run()
   void disconnect();
-  // Returns the server's number of the newest connection; 0 before the first connection.
+  // Returns the number that the server gave the newest connection; 0 before the first connection.
   unsigned long connection_id() const { return connection_id_; }
   // Returns the version of the server, as "10.11.6-MariaDB-0+deb12u1" or "8.0.36".
   const std::string& server_version() const { return server_version_; }
@@ -98,8 +101,8 @@ class MySession {
   unsigned int server_errno_ = 0;
   unsigned long connection_id_ = 0;
   std::string server_version_;
-  bool prepared_ = false;   // the connection has the settings described at the top
-  bool owes_sign_ = false;  // ask_alive() still waits for its answer
+  bool prepared_ = false;   // the newest connection has been prepared as described above
+  bool owes_sign_ = false;  // ask_alive() still waits for the server's answer
   bool in_transaction_ = false;
   bool knows_galera_ = true;
 };

@@ -16,7 +16,7 @@ namespace {
 constexpr UrlScheme k_schemes[] = {{"mysql://", true}, {"mariadb://", true}};
 constexpr std::string_view k_options[] = {"socket", "table", "with", "ssl-mode"};
 constexpr std::uint16_t k_port = 3306;
-constexpr std::size_t k_longest_name = 64;  // limit for a database or a table
+constexpr std::size_t k_longest_name = 64;  // longest name of a database or a table
 constexpr std::string_view k_default_table = "dlock";
 constexpr std::string_view k_beside_letters = "-._~";
 constexpr std::string_view k_beside_path = "-._~/";
@@ -83,7 +83,7 @@ Result<void> set_server(const StoreUrl& parts, Endpoint& endpoint) {
   return {};
 }
 
-// Returns the TLS settings for the mode; null: no TLS.
+// Returns the TLS settings that `ssl_mode` asks for; null: no TLS.
 Result<std::shared_ptr<const TlsSettings>> tls_of(const std::optional<std::string>& ssl_mode,
                                                   const Endpoint& endpoint,
                                                   TlsSettings tls) {

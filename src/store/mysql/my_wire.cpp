@@ -10,7 +10,7 @@
 #include <memory>
 #include <utility>
 
-// Variables of the static library, which the shared library does not export.
+// Variables that only the static library has; the shared library does not export them.
 #pragma weak mysql_port
 extern "C" my_bool ma_tls_initialized;  // NOLINT(readability-identifier-naming): libmariadb's name
 #pragma weak ma_tls_initialized
@@ -18,11 +18,14 @@ extern "C" my_bool ma_tls_initialized;  // NOLINT(readability-identifier-naming)
 namespace dlock {
 namespace {
 
-constexpr std::size_t k_header = 4;        // of a packet: three bytes of length, one for its number
-constexpr std::size_t k_tls_request = 32;  // the first part of the login: flags and sizes
+// Size of a packet's header: three bytes for the packet's length, one for its number.
+constexpr std::size_t k_header = 4;
+// Size of the first part of the login, which has flags and sizes.
+constexpr std::size_t k_tls_request = 32;
 constexpr unsigned int k_port = 3306;
-// The start of a progress report. For each report the library reads the server's version. Before
-// the greeting, which brings the version, that is a null pointer.
+// The first bytes of a progress report. A server that sends one before its greeting is refused: the
+// library reads the server's version for each report, and before the greeting that is a null
+// pointer.
 constexpr std::string_view k_progress = "\xff\xff\xff";
 
 thread_local MyWire* t_used = nullptr;
@@ -48,14 +51,14 @@ ssize_t read_wire(MARIADB_PVIO* pvio, uchar* buffer, size_t size) {
   return n > 0 ? static_cast<ssize_t>(n) : -1;
 }
 
-// Starts TLS. Returns true if TLS is up; then `login` has to be sent over TLS.
+// Starts TLS. Returns true if TLS has begun; then `login` must be sent over TLS.
 bool start_tls(MARIADB_PVIO* pvio, std::string& login) {
   MyWire& wire = wire_of(pvio);
   if ((pvio->mysql->server_capabilities & CLIENT_SSL) == 0) {
     wire.fail({Errc::protocol, "offers no TLS; ?ssl-mode=disabled does without"});
     return false;
   }
-  // Plaintext bytes after the greeting would be read as if they had come over TLS.
+  // Plaintext bytes that came after the greeting would be taken for bytes that came over TLS.
   const bool more = pvio->cache_size > 0 && pvio->cache_pos < pvio->cache + pvio->cache_size;
   if (more || login.size() < k_header + k_tls_request) {
     wire.fail({Errc::protocol, "does not greet as MariaDB or MySQL does"});
@@ -83,10 +86,11 @@ int is_ready(MARIADB_PVIO* /*pvio*/, my_bool /*is_read*/, int /*timeout*/) {
 }
 
 bool start() {
-  // The port is set here: otherwise the library asks the name service for it, which loads modules
-  // of the C library, and a static program must not do that.
+  // Sets the default port. Otherwise the library asks the name service for it, which loads modules
+  // of the C library; a static program cannot load modules.
   if (&mysql_port != nullptr) mysql_port = k_port;
-  // The library's own TLS is never used, and its start would take a third of a run's instructions.
+  // Tells the library that its own TLS is set up. It is never used, and setting it up would cost a
+  // third of the instructions of a run.
   if (&ma_tls_initialized != nullptr) ma_tls_initialized = 1;
   if (!start_crypto_library() || mysql_library_init(0, nullptr, nullptr) != 0) return false;
   const std::unique_ptr<MYSQL, decltype(&mysql_close)> mysql(mysql_init(nullptr), &mysql_close);

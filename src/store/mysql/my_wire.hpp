@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// MyWire: one connection to a server, in place of libmariadb's own sockets, resolver and TLS. The
-// library speaks the protocol, and all bytes go through a Transport. So every call of the library
-// ends at a limit or by an Interrupt, our resolver resolves host names, and certificates are
-// verified as in all other stores: before the server learns who we are.
+// MyWire: one connection to a server, which libmariadb uses in place of its own sockets, resolver
+// and TLS. The library speaks the protocol, and all its bytes go through a Transport. So each call
+// of the library ends at its limit or by an Interrupt, host names are resolved as in all other
+// stores, and certificates are verified as there, before the server learns who we are.
 //
-// In MySQL's protocol TLS begins after the server's plaintext greeting: the client sends the first
-// 32 bytes of its login alone, and then the whole login over TLS, as the next packet. MyWire does
-// that within the library's first write, unknown to the library.
+// In MySQL's protocol, TLS begins after the server's greeting, which is plaintext. The client sends
+// the first 32 bytes of its login as plaintext, and then the whole login over TLS, as the next
+// packet. MyWire does this when the library writes for the first time; the library does not notice.
 //
-// An error ends the connection. Its text is only the reason, as "connection refused".
+// After an error the connection cannot be used. The error's text is only the reason: "connection
+// refused".
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -25,41 +26,40 @@ namespace dlock {
 
 class MyWire {
  public:
-  // `interrupt` may be null and must outlive us. `trusts_key`: the password may be encrypted with
-  // any RSA key that the server shows.
+  // `interrupt` may be null, and must live longer than the wire. `trusts_key`: the password may be
+  // encrypted with any RSA key that the server shows.
   MyWire(Endpoint endpoint, bool trusts_key, const Interrupt* interrupt)
       : endpoint_(std::move(endpoint)), trusts_key_(trusts_key), interrupt_(interrupt) {}
   MyWire(const MyWire&) = delete;
   MyWire& operator=(const MyWire&) = delete;
   ~MyWire() = default;
 
-  // Starts libmariadb; call it before any use of the library. Returns false if the library cannot
-  // be used.
+  // Prepares libmariadb; must be called before the library is used. Returns false if that fails.
   static bool start_library();
-  // Sets the wire for the library's next connection on this thread; null: no wire.
+  // Sets the wire that the library's next connection on this thread will use; null: no wire.
   static void use(MyWire* wire);
 
   // Sets the limit of later calls and clears error().
   void begin(Time limit);
-  // Returns the first error of this wire since begin(); errors of the library are not included.
+  // Returns the wire's first error since begin(). An error of the library itself is not included.
   const std::optional<Error>& error() const { return error_; }
   void fail(Error error);
 
-  // Returns whether nobody else can read the connection: it uses TLS or a unix socket.
+  // Returns whether nobody else can read the connection, because it uses TLS or a unix socket.
   bool is_private() const { return endpoint_.tls != nullptr || !endpoint_.socket_path.empty(); }
   bool trusts_key() const { return trusts_key_; }
-  // Returns whether we are connected and nothing unread has come, not even the end of the stream.
+  // Returns whether we are connected and the server has sent nothing unread, not even the end.
   bool idle() { return transport_ && transport_->idle(); }
-  // Waits until bytes or the end of the stream have come. An error here does not end the
-  // connection.
+  // Waits until bytes have come or the server has closed the connection. An error of this function
+  // does not end the connection.
   Result<void> await_bytes(Time limit);
 
-  // Called by libmariadb, in place of its own sockets. They return false or 0 after an error.
+  // libmariadb calls these in place of its own functions. They return false or 0 after an error.
   bool open();
   void close() { transport_.reset(); }
   std::size_t read(char* buffer, std::size_t size);
   bool write(std::string_view bytes);
-  bool awaits_tls() const { return awaits_tls_; }  // the endpoint wants TLS, and it has not begun
+  bool awaits_tls() const { return awaits_tls_; }  // TLS is wanted and has not begun yet
   bool start_tls(std::string_view request);
 
  private:

@@ -15,8 +15,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Returns a statement that bounds the next step: no wait for a row lasts longer than the limit,
-// rounded up to seconds; on MariaDB, no statement and no idle transaction either.
+// Returns a statement that limits the next transaction. No wait for a row lasts longer than until
+// the limit, rounded up to seconds. On MariaDB this also holds for each statement and for an idle
+// transaction.
 sql::Statement bounded_by(Time limit) {
   const auto left = std::chrono::ceil<std::chrono::seconds>(limit - BootClock::now());
   const std::string seconds = std::to_string(std::max<long long>(1, left.count()));
@@ -29,8 +30,8 @@ std::string time_of(std::int64_t us) {
   return "date_add('1970-01-01', interval " + std::to_string(us) + " microsecond)";
 }
 
-// Returns an expression for the time in a column, in µs since 1970. A TIMESTAMP column returns the
-// written time only if all sessions have the same time zone.
+// Returns an expression that reads the time in a column, in µs since 1970. If the column is a
+// TIMESTAMP, that is the time that was written only if all sessions have the same time zone.
 std::string select_time(const std::string& column) {
   return "timestampdiff(microsecond, '1970-01-01', " + column + ")";
 }
@@ -42,8 +43,8 @@ constexpr sql::Dialect k_dialect{
     .own_columns =
         "select count(*) from information_schema.columns where table_schema = database() "
         "and column_name in ('token', 'version', 'state') and table_name = $1",
-    // utc_timestamp() is the time when its statement starts. By then the rows are locked, by the
-    // statements before it.
+    // utc_timestamp() is the time at which its own statement starts. The statements before it have
+    // locked the rows by then.
     .clock = "select timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))",
     .now = "utc_timestamp()",
     .time_of = &time_of,
@@ -76,8 +77,8 @@ std::unique_ptr<MysqlStore> MysqlStore::open(const MyAddress& address,
   return std::unique_ptr<MysqlStore>(new MysqlStore(address, options.interrupt));
 }
 
-// Returns the statements that create the tables. Names are stored as bytes, because comparisons of
-// texts ignore trailing spaces.
+// Returns the statements that create the tables. Names are stored as bytes, because a comparison of
+// texts would ignore spaces at the end.
 std::vector<std::string> MysqlStore::tables(const std::string& table) {
   const std::string kind = " engine = InnoDB default character set utf8mb4";
   return {"create table if not exists " + table +
@@ -93,8 +94,8 @@ std::vector<std::string> MysqlStore::tables(const std::string& table) {
               kind};
 }
 
-// Returns Errc::bad_config if the table has a fault (table_fault()), and then closes the
-// connection, which rolls back the transaction.
+// Returns an error (Errc::bad_config) if table_fault() finds a fault in the table. The connection
+// is then closed, which rolls back the transaction.
 Result<void> MysqlStore::trusts(const sql::Answer& table) {
   const auto fault = table_fault(table);
   if (!fault) return {};
@@ -106,8 +107,8 @@ Result<std::vector<sql::Answer>> MysqlStore::run(const std::vector<sql::Statemen
                                                  Scope scope,
                                                  Uses uses,
                                                  Time limit) {
-  // The table of lines is examined before the first write to it. Such a write always continues a
-  // transaction, in which the line has been read.
+  // The table of lines is examined before it is first written to. Such a write always comes in a
+  // transaction that has already read the line.
   const bool writes_line = scope == Scope::continues && uses == Uses::locks_and_line;
   if (writes_line && !knows_line_) {
     const auto answers = session_.run({ask_table(say().line())}, limit);
@@ -154,7 +155,8 @@ Result<bool> MysqlStore::await_change(Time until) {
 std::optional<Duration> MysqlStore::looks_every(Watcher who, std::uint64_t place) const {
   if (who == Watcher::holder) return 2s;
   const Duration most = who == Watcher::waiter && place <= 2 ? Duration(50ms) : Duration(250ms);
-  // Polls after an eighth of the time waited so far, because short holds end soon.
+  // The pause is an eighth of the time waited so far: a lock that was just taken may be released
+  // soon.
   return std::clamp<Duration>((BootClock::now() - watched_since_) / 8, 5ms, most);
 }
 

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
-// MysqlStore: locks in a database of MariaDB 10.6 or newer, or MySQL 8: "mysql://host/database".
-// The first claim creates the tables dlock and dlock_line if the user may do so.
+// MysqlStore: keeps locks in a database of MariaDB 10.6 or newer, or MySQL 8:
+// "mysql://host/database". The first claim creates the tables dlock and dlock_line if the user has
+// the right to.
 //
-// The server cannot wake a waiter, so waiters poll: the first two 20 times a second, the others
-// four times a second (a turn lasts one second), and a holder every two seconds.
+// The server cannot wake a waiter, so waiters ask again and again (they poll). The first two in
+// line ask 20 times a second, because a turn lasts only a second; the others ask four times a
+// second. A holder asks every two seconds whether it still has the lock.
 //
-// Promises in addition to those of TableStore: if dlock is stopped in the middle of a step, the
-// step blocks others no longer than its limit (on MariaDB; MySQL has no such limit and keeps the
-// rows locked until the connection ends). A server that may not write answers with an error, never
-// with a verdict. Not promised: that an asynchronous replica has every grant when it is promoted.
+// Promises in addition to those of TableStore: if dlock is stopped in the middle of a transaction,
+// others wait for its rows no longer than until its limit. That holds on MariaDB; MySQL has no such
+// limit and keeps the rows locked until the connection ends. A server that may not write answers
+// with an error, never with a verdict. It does not promise that an asynchronous replica has every
+// grant when it becomes the primary.
 #pragma once
 
 #include "store/mysql/my_session.hpp"
@@ -24,14 +27,13 @@ namespace dlock {
 
 class MysqlStore final : public SqlStore {
  public:
-  // Returns the address in the URL. If the URL has no password, the password comes from the
-  // options.
+  // Returns the address in the URL, with the password from the options if the URL has no password.
   static Result<MyAddress> address_of(const StoreOptions& options);
   static std::unique_ptr<MysqlStore> open(const MyAddress& address, const StoreOptions& options);
 
   std::string where() const override { return session_.where(); }
 
-  // Returns the statements that create the tables; `dlock doctor --ddl` prints them.
+  // Returns the statements that create the tables (`dlock doctor --ddl`).
   static std::vector<std::string> tables(const std::string& table);
 
  private:
@@ -51,13 +53,13 @@ class MysqlStore final : public SqlStore {
 
   Result<void> trusts(const sql::Answer& table);
 
-  // Whether the table of locks, and that of lines, was examined before its first write: its engine
-  // is InnoDB, and this user sees no trigger on it.
+  // Whether the table of locks, or of lines, has been examined: its engine is InnoDB, and this user
+  // sees no trigger on it. That is done before the first write to it.
   bool knows_locks_ = false;
   bool knows_line_ = false;
   const Interrupt* interrupt_;
   MySession session_;
-  FileEvents nothing_;  // watches nothing; only used to sleep
+  FileEvents nothing_;  // watches no file; it is only used to sleep until an interrupt
   Time watched_since_{};
 };
 
