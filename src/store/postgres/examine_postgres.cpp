@@ -20,7 +20,8 @@ using Row = std::vector<sql::Value>;
 
 constexpr long long k_oldest = 120000;
 
-// Every user may read these. A user without further rights sees only the number of replicas.
+// Every user may read these facts. Of the replicas, a user without further rights can see only how
+// many there are.
 constexpr const char* k_facts =
     "select current_setting('server_version'), current_setting('server_version_num'), "
     "pg_is_in_recovery(), current_setting('default_transaction_read_only'), "
@@ -104,8 +105,8 @@ Finding judge_pooler(const Row& row, int backend) {
       "needs a connection for each holder and each waiter");
 }
 
-// Read after the trial, which creates the table. Some users may not read the id of the database
-// cluster.
+// Asks what identifies the store. This is asked after the trial, which creates the table. Some
+// users may not read the id of the database cluster.
 constexpr const char* k_identity =
     "select (select system_identifier::text from pg_control_system()), (select oid::text from "
     "pg_database where datname = current_database()), (select oid::text from pg_class where oid = "
@@ -124,8 +125,8 @@ Identity identity_of(PgSession& session, const std::string& table, Time until) {
   return identity;
 }
 
-// Deletes the rows of the trial. Returns false if this user may not delete rows. A missing table is
-// no failure: the trial then wrote nothing.
+// Deletes the rows that the trial has written. Returns false if this user may not delete rows. If a
+// table does not exist, the trial has written nothing into it, so that is no failure.
 bool remove_trial(PgSession& session, const std::string& table, const LockName& name, Time until) {
   Result<std::vector<sql::Answer>> removed = std::vector<sql::Answer>();
   for (const std::string& one : {table + "_line", table})

@@ -57,7 +57,7 @@ ssize_t PgCall::read(int fd, void* buffer, std::size_t size, int flags) {
 }
 
 // Returns whether libpq may compute one more round of SCRAM. A round takes a microsecond, so the
-// limit and the interrupt are checked once in 1000 rounds.
+// limit and the interrupt are tested only once in 1000 rounds.
 bool PgCall::may_compute() {
   constexpr unsigned k_at_once = 1000;
   if (++rounds_ % k_at_once != 0 || ended_) return !ended_;
@@ -75,7 +75,7 @@ struct hmac_ctx_st;
 struct evp_md_st;
 struct engine_st;
 
-// Replaces recv(2).
+// Takes the place of recv(2) in this process.
 [[gnu::visibility("default")]] ssize_t recv(int fd, void* buffer, size_t size, int flags) {
   dlock::PgCall* const call = dlock::t_call;
   if (call != nullptr) return call->read(fd, buffer, size, flags);

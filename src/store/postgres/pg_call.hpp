@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// PgCall: bounds the work of one call of libpq. libpq reads as long as bytes arrive, accepts
-// messages of any length, and computes as many rounds of SCRAM as the server asks for (up to 2^31)
-// before it returns. While a PgCall lives on this thread, libpq reads at most k_turn_bytes between
-// two waits (fewer if it takes too long over them: it searches all parameters of the server for
-// each one that arrives), and SCRAM stops at the end of the call.
+// PgCall: limits what libpq does in one call. By itself libpq reads as long as bytes arrive,
+// accepts messages of any length, and computes as many rounds of SCRAM as the server asks for (up
+// to 2^31) before it returns. While a PgCall exists on this thread, libpq reads at most
+// k_turn_bytes between two waits, and SCRAM stops at the end of the call. It reads even fewer bytes
+// if it takes too long over them: a server can make it slow with many parameters, because for each
+// new one it searches all earlier ones.
 //
-// For that, this file replaces recv(2) and OpenSSL's HMAC_Init_ex in the whole process. Other code
-// has no PgCall and sees no difference.
+// For this, pg_call.cpp replaces recv(2) and OpenSSL's HMAC_Init_ex in the whole process. A thread
+// without a PgCall sees no difference.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -23,8 +24,8 @@ namespace dlock {
 
 class PgCall {
  public:
-  // `intake`: that of the connection. `most`: the limit of one answer, in bytes. Calls may be
-  // nested.
+  // `intake` is that of the connection. `most` is the limit of one answer, in bytes. A PgCall may
+  // exist within another one.
   PgCall(Intake& intake,
          Time limit,
          const Interrupt* interrupt,
@@ -33,14 +34,14 @@ class PgCall {
   PgCall& operator=(const PgCall&) = delete;
   ~PgCall();
 
-  // Waits until the connection's socket, `fd`, is ready for `events` of poll(2), or ended() is set.
-  // Errors: timed_out ("no answer within …"), cancelled, protocol (a flood), system.
+  // Waits until the connection's socket, `fd`, is ready for `events` (poll(2)), or until ended() is
+  // set. Errors: timed_out ("no answer within …"), cancelled, protocol (a flood of bytes), system.
   Result<void> wait(int fd, short events);
 
-  // Returns why this call stopped libpq; nullopt: it did not.
+  // Returns why this PgCall has stopped libpq; nullopt: it has not.
   const std::optional<Error>& ended() const { return ended_; }
 
-  // Called by the replacements of recv(2) and HMAC_Init_ex.
+  // The functions that replace recv(2) and HMAC_Init_ex call these.
   ssize_t read(int fd, void* buffer, std::size_t size, int flags);
   bool may_compute();
 
@@ -51,8 +52,9 @@ class PgCall {
   const Interrupt* interrupt_;
   std::size_t most_;
   Time turn_began_;
-  std::size_t turn_ = limits::k_turn_bytes;  // bytes that libpq may read between two waits
-  std::size_t left_ = limits::k_turn_bytes;  // bytes that it may still read before the next wait
+  std::size_t turn_ = limits::k_turn_bytes;  // how many bytes libpq may read between two waits
+  // How many bytes libpq may still read before the next wait.
+  std::size_t left_ = limits::k_turn_bytes;
   unsigned rounds_ = 0;
   std::optional<Error> ended_;
   PgCall* outer_;

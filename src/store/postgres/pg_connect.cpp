@@ -26,7 +26,7 @@ PgConnection start(const std::vector<PgParameter>& parameters) {
   return PgConnection(::PQconnectStartParams(names.data(), values.data(), 0));
 }
 
-// Calls PQconnectPoll until the connection is made. Returns false if libpq has an error.
+// Calls PQconnectPoll until the connection is made. Returns false if libpq reports an error.
 Result<bool> shake_hands(const PgConnection& connection, PgCall& call) {
   if (::PQstatus(connection.get()) == CONNECTION_BAD) return false;
   PostgresPollingStatusType wanted = PGRES_POLLING_WRITING;
@@ -42,9 +42,9 @@ Result<bool> shake_hands(const PgConnection& connection, PgCall& call) {
 }  // namespace
 
 void ClosePg::operator()(pg_conn* connection) const {
-  // Without the shutdown PQfinish would still try to send unsent bytes, perhaps the end of a
-  // transaction that was given up. Closing the socket is not enough: a process forked meanwhile may
-  // have it, too.
+  // Without shutdown(2), PQfinish would try to send bytes that are still unsent; they may be the
+  // end of a transaction that dlock has given up. Closing the socket is not enough, because a
+  // process that was forked meanwhile may have it, too.
   if (const int fd = ::PQsocket(connection); fd >= 0) ::shutdown(fd, SHUT_RDWR);
   ::PQfinish(connection);
 }
@@ -54,12 +54,12 @@ PgConnected connect_pg(const std::vector<PgParameter>& parameters,
                        Time limit,
                        const Interrupt* interrupt) {
   const Time started = BootClock::now();
-  set_up_cpu_for_tls();  // logins use OpenSSL even without TLS
+  set_up_cpu_for_tls();  // needed without TLS, too: logins use OpenSSL
   PgConnection connection = start(parameters);
   intake = {};
   PgCall call(intake, limit, interrupt, limits::k_login_bytes);
   if (!connection) return {{}, {.code = Errc::system, .reason = "out of memory"}};
-  // Makes libpq report the SQLSTATE of connection errors, too.
+  // Makes libpq report the SQLSTATE of an error during the connection, too.
   ::PQsetErrorVerbosity(connection.get(), PQERRORS_VERBOSE);
   ::PQsetNoticeReceiver(
       connection.get(), [](void*, const PGresult*) {}, nullptr);

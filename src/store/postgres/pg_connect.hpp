@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Makes a connection of libpq without blocking. The call ends at a limit on the BootClock or by the
-// Interrupt.
+// Makes a connection of libpq without blocking. The call ends at its limit or by the Interrupt.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -19,20 +18,21 @@ struct pg_conn;  // NOLINT(readability-identifier-naming): libpq's name
 
 namespace dlock {
 
-// Ends the connection at once, without waiting; unsent bytes are dropped.
+// Closes a connection at once, without waiting. Bytes that are still unsent are dropped.
 struct ClosePg {
   void operator()(pg_conn* connection) const;
 };
 using PgConnection = std::unique_ptr<pg_conn, ClosePg>;
 
-// A connection, or the reason for its failure.
+// A connection, or the reason why there is no connection.
 struct PgConnected {
-  PgConnection connection;  // null: `why` has the reason
+  PgConnection connection;  // null: `why` says why
   PgNoConnection why = {};
 };
 
-// Connects to one address. The connection is then non-blocking and in pipeline mode, and ready for
-// statements. It ignores notices of the server and uses `intake`. `interrupt` may be null.
+// Connects to one address. The connection is then non-blocking, in pipeline mode, and ready for
+// statements; it ignores notices of the server. Received bytes are counted in `intake`. `interrupt`
+// may be null.
 PgConnected connect_pg(const std::vector<PgParameter>& parameters,
                        Intake& intake,
                        Time limit,

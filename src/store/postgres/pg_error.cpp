@@ -24,11 +24,12 @@ constexpr std::string_view k_rights =
 constexpr std::string_view k_replica = "this is a replica, or writing is switched off";
 
 struct StateRule {
-  std::string_view start;  // the first characters of the SQLSTATE; two of them are its class
+  std::string_view start;  // first characters of the SQLSTATE; the first two are its class
   PgMeaning meaning;
 };
 
-// The first matching rule counts; other errors mean Errc::refused.
+// The first rule that fits counts. An error without a rule means Errc::refused.
+// https://www.postgresql.org/docs/15/errcodes-appendix.html
 // https://www.postgresql.org/docs/15/errcodes-appendix.html
 constexpr StateRule k_states[] = {
     {"28", {.code = Errc::denied}},
@@ -50,21 +51,23 @@ constexpr StateRule k_states[] = {
     {"40003", {.code = Errc::unavailable}},  // statement_completion_unknown
     {"55P03", {.code = Errc::unavailable}},  // lock_timeout
     {"57014", {.code = Errc::timed_out}},    // statement_timeout
-    {"08", {.code = Errc::unavailable}},     // also from pgbouncer, if its server is gone
-    {"53", {.code = Errc::unavailable}},     // too many connections, no memory, a full disk
-    {"57P", {.code = Errc::unavailable}},    // the server is starting or stopping, or has crashed
+    // Connection errors; also from pgbouncer if it has lost its server.
+    {"08", {.code = Errc::unavailable}},
+    {"53", {.code = Errc::unavailable}},   // too many connections, no memory, a full disk
+    {"57P", {.code = Errc::unavailable}},  // the server is starting or stopping, or has crashed
     {"58", {.code = Errc::unavailable}},
     {"25P03", {.code = Errc::unavailable}},  // the session was idle in a transaction for too long
 };
 
 struct PhraseRule {
   std::string_view phrase;
-  std::string_view instead;  // replaces libpq's text; empty: the text stays
+  std::string_view instead;  // replaces libpq's text; empty: libpq's text stays
   Errc code = Errc::protocol;
   bool replica = false;
 };
 
-// libpq's own errors have no SQLSTATE. Its texts are English, because dlock sets no locale.
+// Errors of libpq itself have no SQLSTATE, so they are recognized by their text. The texts are
+// English, because dlock sets no locale.
 constexpr PhraseRule k_phrases[] = {
     {"no password supplied", k_needs_password, Errc::denied},
     {"session is read-only", k_replica, Errc::refused, true},
@@ -97,7 +100,7 @@ std::string one_line(std::string_view text) {
   return words_of_server(text.substr(0, text.find('\n')));
 }
 
-// Returns the index of the SQLSTATE in "…:  28P01: password authentication failed…".
+// Returns where the SQLSTATE begins in a text such as "…:  28P01: password authentication failed…".
 std::optional<std::size_t> find_state(std::string_view said) {
   constexpr std::size_t k_size = 5;
   const auto is_letter = [](char c) {
@@ -112,7 +115,8 @@ std::optional<std::size_t> find_state(std::string_view said) {
   return {};
 }
 
-// Returns the error for the errno whose text is in the line; nullopt: none of k_errnos.
+// Returns the error for the errno whose text occurs in the line; nullopt: no text of k_errnos
+// occurs.
 std::optional<Error> find_errno(std::string_view line) {
   for (const int error : k_errnos) {
     if (line.find(std::strerror(error)) == std::string_view::npos) continue;

@@ -10,7 +10,7 @@
 namespace dlock {
 namespace {
 
-// A file that does not exist. libpq accepts this.
+// A path at which there is no file; libpq then uses no file.
 constexpr const char* k_no_file = "/dev/null/none";
 
 const char* word_of(PgTls tls) {
@@ -33,10 +33,11 @@ std::string or_none(const std::string& file) {
   return file.empty() ? k_no_file : file;
 }
 
-// Returns the file of CAs. If there is one, libpq verifies the chain for "require", too.
+// Returns the path of the file with CAs for libpq. With such a file libpq verifies the
+// certificate's chain even for the mode "require".
 Result<std::string> ca_file(PgTls tls, const TlsSettings& settings) {
   if (tls >= PgTls::verify_ca) return find_ca_file(settings);
-  // An error without --cacert: libpq has no --cacertdir.
+  // An error unless --cacert is given, too: libpq has nothing like --cacertdir.
   if (!settings.cacertdir.empty()) return find_ca_file(settings);
   return tls == PgTls::require && !settings.insecure ? or_none(settings.cacert) : k_no_file;
 }
@@ -56,7 +57,7 @@ Result<PgTls> tls_of(const PgAddress& address,
   }
   if (!address.tls) {
     if (settings.insecure) return PgTls::require;
-    // The default of libpq would send the password to any server that answers.
+    // libpq's own default ("prefer") would send the password to any server that answers.
     const bool nearby = is_this_machine(server.host) && !settings.said();
     return nearby ? PgTls::prefer : PgTls::verify_full;
   }
@@ -75,7 +76,7 @@ Result<std::vector<PgParameter>> pg_parameters(const PgAddress& address,
   const auto cas = ca_file(*tls, settings);
   if (!cas) return cas.error();
   const std::string user = address.user.empty() ? user_name() : address.user;
-  // With `hostaddr`, `host` is only the name in certificates and messages.
+  // libpq connects to `hostaddr`. Then `host` is only the name for the certificate and in messages.
   const std::string& name = settings.sni.empty() ? server.host : settings.sni;
   std::vector<PgParameter> all{
       {"host", server.is_socket() ? server.host : certificate_name(name)},
@@ -86,7 +87,8 @@ Result<std::vector<PgParameter>> pg_parameters(const PgAddress& address,
       {"application_name", "dlock"},
       {"client_encoding", "UTF8"},
       {"gssencmode", "disable"},
-      // One of several servers may be a replica, which cannot grant locks.
+      // With several servers, one may be a replica, which cannot grant locks; libpq then refuses
+      // it.
       {"target_session_attrs", "read-write"},
       {"sslmode", word_of(*tls)},
       {"sslrootcert", *cas},

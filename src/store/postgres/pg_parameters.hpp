@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The parameters of one connection for libpq. Pure, except that it looks for files of CAs.
+// Makes libpq's parameters for one connection. Pure, except that it looks for files of CAs.
 //
-// TLS. Without settings, a server on this machine is asked for TLS but need not have it ("prefer");
-// any other server must have a certificate of a trusted CA for its name ("verify-full"). With
-// --cacert, --cert, --key or --sni (or such a parameter in the URL) that holds for servers on this
-// machine, too. With --insecure TLS is used, but not verified ("require"). sslmode= in the URL
-// overrides all this; if it contradicts the settings, it is refused. A unix socket has no TLS.
+// TLS depends on the settings. Without settings, a server on this machine is asked for TLS but need
+// not have it ("prefer"); any other server must have a certificate of a trusted CA for its name
+// ("verify-full"). If --cacert, --cert, --key or --sni is given, or such a parameter in the URL, a
+// server on this machine must have such a certificate, too. With --insecure TLS is used, but the
+// certificate is not verified ("require"). sslmode= in the URL takes the place of all this; it is
+// refused if it contradicts the settings. A unix socket has no TLS.
 //
 // Nothing is read from ~/.pgpass and ~/.postgresql. Of libpq's environment variables, PGPASSWORD
-// counts if no other password is set, and PGOPTIONS, PGTZ and PGDATESTYLE reach the server: no
-// statement may depend on them.
+// counts if there is no other password. PGOPTIONS, PGTZ and PGDATESTYLE reach the server, so no
+// statement of dlock may depend on what they set.
 #pragma once
 
 #include "base/result.hpp"
@@ -23,14 +24,14 @@ namespace dlock {
 
 struct PgParameter {
   const char* name;
-  std::string value;  // never empty: libpq would look elsewhere
+  std::string value;  // never empty, because libpq would then look for a value elsewhere
 };
 
-// Returns the TLS mode for this server. Errc::bad_config: sslmode contradicts the settings.
+// Returns the TLS mode for this server. Errc::bad_config: sslmode= contradicts the settings.
 Result<PgTls> tls_of(const PgAddress& address, const PgServer& server, const TlsSettings& settings);
 
-// Returns the parameters. `numeric`: the resolved address; empty for a socket. Errc::bad_config: as
-// tls_of(), or there is no file of CAs.
+// Returns the parameters. `numeric` is the resolved address, empty for a unix socket. Errors are
+// those of tls_of(), and Errc::bad_config if a file of CAs is needed and not found.
 Result<std::vector<PgParameter>> pg_parameters(const PgAddress& address,
                                                const PgServer& server,
                                                const std::string& numeric,

@@ -7,13 +7,13 @@ namespace dlock {
 
 namespace {
 
-// A statement that lifts the time limits of the transaction, as far as this version of the server
-// has them.
+// A statement that lifts the server's time limits for a transaction. It names only limits that this
+// version of the server has.
 constexpr const char* k_unbounded =
     "select pg_catalog.set_config(name, '0', true) from pg_catalog.pg_settings where name in "
     "('idle_in_transaction_session_timeout', 'transaction_timeout')";
-// The last statement of the message. It is no query: the snapshot of a query would stay with the
-// transaction and keep VACUUM from removing rows.
+// The last statement of the message. It must not be a query: the snapshot of a query would last as
+// long as the transaction, and would keep VACUUM from removing rows.
 constexpr const char* k_end = "set local statement_timeout = 0";
 
 std::string value_of(const sql::Answer& answer) {
@@ -34,8 +34,9 @@ std::string PgPeerLock::kind() const {
   return is_row() ? "row lock" : "advisory lock";
 }
 
-// SKIP LOCKED instead of NOWAIT: an error would end the transaction, in which take() still runs its
-// other statements and asks for the holder.
+// Returns the statement that takes one lock without waiting. It says SKIP LOCKED and not NOWAIT,
+// which fails if the row is locked: an error would end the transaction, in which take() still has
+// to ask who holds the lock.
 sql::Statement PgPeerLock::take_one(const LockName& name) const {
   if (is_row()) {
     return {"select 1 from " + with().table + " where " + with().column +

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// PgPeerLock: rows or advisory locks of a transaction that stays open on a connection of its own:
-// "?with=row:TABLE.COLUMN", "?with=advisory", "?with=advisory:NUMBER". A pooler that hands out
-// connections per transaction can stand between: the lock is within one transaction.
+// PgPeerLock: a peer lock on a connection of its own. It is rows ("?with=row:TABLE.COLUMN") or
+// advisory locks ("?with=advisory", "?with=advisory:NUMBER") of a transaction that is not ended.
+// Because the lock belongs to one transaction, a pooler that gives out connections for one
+// transaction at a time can stand between dlock and the server.
 //
-// The server's time limits for idle transactions do not end it. While a row is locked, VACUUM
-// cannot remove rows that were deleted after the transaction began.
+// The server's time limits for idle transactions are lifted. While a row is locked, VACUUM cannot
+// remove rows that were deleted after the transaction began.
 #pragma once
 
 #include "store/postgres/pg_session.hpp"
@@ -19,7 +20,7 @@ namespace dlock {
 
 class PgPeerLock final : public SessionPeerLock<PgSession> {
  public:
-  // Returns the peer lock that the URL names; null: it names none. Does not connect.
+  // Returns the peer lock that the URL names; null: the URL names no peer lock. Does not connect.
   static std::unique_ptr<PeerLock> open(const PgAddress& address, const StoreOptions& options);
 
   std::string kind() const override;

@@ -78,7 +78,7 @@ std::string field(const PGresult* result, int which) {
   return text != nullptr ? text : "";
 }
 
-// Returns whether the server has ended the session with this error.
+// Returns whether this error has ended the session.
 bool is_fatal(const PGresult* result) {
   const std::string severity = field(result, PG_DIAG_SEVERITY_NONLOCALIZED);
   return severity == "FATAL" || severity == "PANIC";
@@ -110,7 +110,8 @@ PgSession::Answers PgSession::run(const std::vector<sql::Statement>& statements,
   if (owes_sign_) disconnect();
   if (auto reached = reach(limit); !reached) return reached.error();
   in_transaction_ = false;
-  // If the last run failed, the server has rolled back and waits for the statement "rollback".
+  // If the newest run() failed, the server has rolled back, but it refuses statements until it is
+  // sent the statement "rollback".
   const bool undone = ::PQtransactionStatus(connection_.get()) == PQTRANS_INERROR;
   sent_at_ = BootClock::now();
   PgCall call(intake_, limit, interrupt_);
@@ -119,7 +120,7 @@ PgSession::Answers PgSession::run(const std::vector<sql::Statement>& statements,
                           ::PQpipelineSync(connection_.get()) == 1);
   for (const sql::Statement& one : statements)
     sent = sent && send_one(connection_.get(), one);
-  // Sends all statements in one write.
+  // Sends the statements, which libpq has kept so far, in one write.
   sent = sent && ::PQpipelineSync(connection_.get()) == 1;
   if (!sent) {
     const std::string reason = reason_of(::PQerrorMessage(connection_.get()));
@@ -133,12 +134,12 @@ PgSession::Answers PgSession::run(const std::vector<sql::Statement>& statements,
   return answers;
 }
 
-// Receives and returns the answers. `ends`: how often PQpipelineSync was called for them.
+// Receives and returns the answers. `ends` is how often PQpipelineSync was called for them.
 PgSession::Answers PgSession::receive(
     PgCall& call, std::size_t statements, int ends, Time started, Time limit) {
   std::vector<sql::Answer> answers;
   std::optional<Error> error;
-  bool between = false;  // between the results of two statements
+  bool between = false;  // libpq returns null between the results of two statements
   while (ends > 0) {
     if (auto ready = await_answer(call, started, limit); !ready)
       return error ? *error : ready.error();
@@ -148,7 +149,7 @@ PgSession::Answers PgSession::receive(
     if (!result) continue;
     const ExecStatusType status = ::PQresultStatus(result.get());
     if (status == PGRES_PIPELINE_SYNC) {
-      if (--ends == 1) answers.clear();  // drops the answer to the rollback
+      if (--ends == 1) answers.clear();  // forgets the answer to the statement "rollback"
     } else if (is_flood(result.get()) || answers.size() == statements + 1) {
       return lost(Intake::flood(), started, limit);
     } else if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
@@ -164,7 +165,7 @@ PgSession::Answers PgSession::receive(
       if (ended) connection_.reset();
       if (!connected()) return *error;
     } else if (status != PGRES_PIPELINE_ABORTED) {
-      break;  // an answer that does not belong here: empty, or COPY
+      break;  // no statement of dlock has such an answer: empty, or COPY
     }
   }
   if (error) return *error;
@@ -172,12 +173,12 @@ PgSession::Answers PgSession::receive(
   return lost({Errc::protocol, "gave an answer of an unknown kind"}, started, limit);
 }
 
-// Waits until PQgetResult can be called without waiting.
+// Waits until PQgetResult will return at once.
 Result<void> PgSession::await_answer(PgCall& call, Time started, Time limit) {
   pg_conn* const connection = connection_.get();
   for (;;) {
     const int unsent = ::PQflush(connection);
-    // If the server closed the connection with a message, the next result has the message.
+    // If the server has closed the connection and said why, the next result has that message.
     if (::PQisBusy(connection) == 0 || ::PQstatus(connection) == CONNECTION_BAD) return {};
     if (unsent < 0) break;
     const short events = static_cast<short>(unsent > 0 ? POLLIN | POLLOUT : POLLIN);
@@ -198,7 +199,7 @@ Result<void> PgSession::ask_alive(Time limit) {
   };
   PgCall call(intake_, limit, interrupt_);
   if (!owes_sign_) intake_.asked();
-  // The question and its answer are one message each, so no answer comes in parts.
+  // The question and its answer are one message each, so the answer comes as a whole.
   if (!owes_sign_ && ::PQpipelineSync(connection) != 1) return broken(::PQerrorMessage(connection));
   owes_sign_ = true;
   while (::PQflush(connection) >= 0 && ::PQisBusy(connection) != 0) {
@@ -233,7 +234,8 @@ Result<void> PgSession::reach(Time limit) {
   return connect(limit);
 }
 
-// Returns whether the connection is open and has received only notifications and notices.
+// Returns whether the connection is open, and the server has sent nothing but notifications and
+// notices.
 bool PgSession::alive() {
   PgCall look(intake_, BootClock::now(), nullptr);
   for (;;) {
@@ -269,7 +271,7 @@ bool is_about_tls(const std::string& reason) {
 }
 
 PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {
-  std::vector<SocketAddress> addresses(1);  // one empty address stands for a socket
+  std::vector<SocketAddress> addresses(1);  // for a unix socket, which has no address
   if (!server.is_socket()) {
     auto found = resolve(server.host, server.port, limit, interrupt_);
     if (!found) return {.code = found.error().code, .reason = found.error().text};
@@ -288,19 +290,20 @@ PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {
     connection_ = std::move(made.connection);
     has_answered_ = has_answered_ || connected();
     if (connected()) return {};
-    // An address that refused gives a better reason than one that was silent.
+    // The error of an address that refused says more than that of an address that did not answer.
     const bool silent = made.why.code == Errc::timed_out;
     if (addresses.size() > 1) note_silence(addresses[i], silent);
     if (!why || !silent) why = std::move(made.why);
     if (why->hint.empty() && is_about_tls(why->reason)) why->hint = ways_out;
-    // The addresses of one host are one server, so that its certificate is the same.
+    // All addresses of a host are one server with one certificate, so a bad certificate ends the
+    // search.
     if (ends_search(why->code) || why->code == Errc::protocol) break;
   }
   return *why;
 }
 
-// If the server hung up, or its answer could not be understood: finds out whether it is a server of
-// another kind (MySQL, Redis, …), and if so, replaces `why` by an error that says so.
+// Finds out whether a server that closed the connection, or whose answer was not understood, is of
+// another kind (MySQL, Redis, …). If so, replaces `why` by an error that says so.
 void PgSession::explain(PgNoConnection& why, const PgServer& server, Time limit) {
   const bool strange = why.code == Errc::protocol || why.code == Errc::unavailable;
   if (has_answered_ || why.by_server || !strange || server.is_socket()) return;
@@ -311,8 +314,8 @@ void PgSession::explain(PgNoConnection& why, const PgServer& server, Time limit)
   if (!other.empty()) why = {.code = Errc::protocol, .reason = "it " + other};
 }
 
-// Returns the error of a call for which no server can be used. `failed`: the servers that failed
-// before, with their reasons (FailedServers::before()); may be empty.
+// Returns the error of a call for which no server can be used. `failed` is the text of
+// FailedServers::before() about the servers that failed earlier in the same call; it may be empty.
 Error PgSession::unreachable(const PgNoConnection& why, const std::string& failed) {
   failure_.sqlstate = why.sqlstate;
   const std::string hint = why.hint.empty() ? "" : " (" + std::string(why.hint) + ")";
@@ -322,7 +325,7 @@ Error PgSession::unreachable(const PgNoConnection& why, const std::string& faile
   return cannot_reach(where(), error, failed);
 }
 
-// Drops the connection and returns the error, whose text says that a request may have been sent.
+// Drops the connection and returns the error of a call whose request may have been sent.
 Error PgSession::lost(const Error& reason, Time started, Time limit) {
   disconnect();
   return lost_connection(where(), reason, started, limit);
@@ -331,7 +334,7 @@ Error PgSession::lost(const Error& reason, Time started, Time limit) {
 Error PgSession::refusal(const std::string& state, const std::string& text) {
   const PgMeaning meaning = classify_sqlstate(state);
   failure_ = {state, meaning.cause};
-  // The next run tries all servers again.
+  // Without a connection, the next run() tries all servers again.
   if (meaning.replica) disconnect();
   const bool elsewhere = meaning.replica && address_.servers.size() > 1;
   return {elsewhere ? Errc::unavailable : meaning.code, server_says(where(), text, meaning.hint)};
@@ -353,7 +356,9 @@ Result<bool> PgSession::await_notification(Time until) {
     }
     if (::PQconsumeInput(connection_.get()) == 1) continue;
     const std::string reason = reason_of(::PQerrorMessage(connection_.get()));
-    connection_.reset();  // not disconnect(): a run that continues a transaction must fail
+    // Not disconnect(), which would forget that a transaction was open: a run() that continues it
+    // must fail.
+    connection_.reset();
     return gone(reason);
   }
 }

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 // PgSession: sends statements to one PostgreSQL server and returns the answers. It connects when
-// necessary: to the first server of the address that can be reached and may write.
+// necessary, to the first server in the URL that can be reached and may write.
 //
-// It promises: a call ends at its limit, which covers name lookup and connect, and libpq never
-// blocks. All statements of a run() are sent in one write, and none is a named prepared statement,
-// so that a pooler can stand between that hands out connections per transaction. If the connection
-// fails, or a call ends by its limit or an interrupt, the connection is dropped: a late answer is
-// never read as the answer to the next request, and unsent bytes are never sent. It never resends:
-// the caller has to find out whether a failed run was executed. Only an idle connection that has
-// ended is replaced, before the write.
+// It promises that a call ends at its limit, which includes name lookup and connecting, and that
+// libpq never blocks. All statements of a run() are sent in one write. No statement is a named
+// prepared statement, so that a pooler which gives out connections for one transaction at a time
+// can stand between. If a call fails on the connection, reaches its limit or is interrupted, the
+// connection is dropped: a late answer is never taken for the answer to the next request, and
+// unsent bytes are never sent. Statements are never sent twice: the caller has to find out whether
+// a failed run() was executed. But an idle connection that has ended is replaced before statements
+// are sent.
 //
-// Errors: as of Transport if there is no connection; denied (login, rights), unavailable (not now),
-// refused (other errors) as in pg_error.hpp; protocol. Each text names the server and never a
-// password. One thread at a time.
+// Errors about the connection are those of Transport. Errors from the server are denied (login,
+// rights), unavailable (not now) and refused (others), as in pg_error.hpp; also protocol. Each text
+// names the server and has no password. One thread at a time.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -31,9 +32,9 @@
 
 namespace dlock {
 
-// Describes the newest run() that failed.
+// Describes the error of the newest run() that failed.
 struct PgFailure {
-  std::string sqlstate = {};  // empty: no server answered with an error
+  std::string sqlstate = {};  // empty: the error does not come from a server
   sql::Cause cause = sql::Cause::other;
 };
 
@@ -41,39 +42,42 @@ class PgCall;
 
 class PgSession {
  public:
-  // `interrupt` may be null and must outlive us.
+  // `interrupt` ends calls; it may be null, and must live longer than this session.
   PgSession(PgAddress address, TlsSettings tls, const Interrupt* interrupt);
 
-  // Returns an answer for each statement; texts must not have NUL bytes. Without "begin" and
-  // "commit" the statements are one transaction: an error rolls back all of them. If a run leaves a
-  // transaction open, the next run continues it; if the connection is gone by then, that run does
-  // nothing and returns Errc::unavailable. After an error from the server no transaction is open,
-  // and the connection stays.
+  // Returns an answer for each statement. Texts must not have NUL bytes. Without the statements
+  // "begin" and "commit", all statements are one transaction, and an error rolls back all of them.
+  // If a run() leaves a transaction open, the next run() continues it; if the connection is gone by
+  // then, that run() does nothing and returns Errc::unavailable. After an error from the server no
+  // transaction is open, and the connection is kept.
   Result<std::vector<sql::Answer>> run(const std::vector<sql::Statement>& statements, Time limit);
   const PgFailure& failure() const { return failure_; }
 
-  // Asks the server for a sign of life on the existing connection, and checks that an open
+  // Asks the server for a sign of life on the existing connection, and tests whether an open
   // transaction is still open. If this fails and connected() is still true, the answer may still
-  // come: the next call waits for it. A run() drops a connection that owes an answer.
+  // come, and the next call of ask_alive() waits for it. A run() drops a connection on which this
+  // answer has not come.
   Result<void> ask_alive(Time limit);
   bool owes_sign() const { return owes_sign_; }
 
   // Returns a time before the first byte of the newest run() was sent.
   Time sent_at() const { return sent_at_; }
 
-  // Waits for a notification. Returns false if none came until `until`. The caller subscribes with
-  // run() ("listen …"). Errc::unavailable: there is no connection, or it has ended, and the
-  // subscriptions with it. After Errc::cancelled the connection stays.
+  // Waits for a notification. Returns false if none has come until `until`. The caller has
+  // subscribed before, by a run() of "listen …". Errc::unavailable: there is no connection, or it
+  // has ended; then the subscriptions have ended, too. After Errc::cancelled the connection is
+  // kept.
   Result<bool> await_notification(Time until);
-  // Removes and returns the channels of the notifications received so far, oldest first. Those that
-  // came during a run() are included.
+  // Returns the channels of the notifications that have come so far, oldest first, and forgets
+  // them. These include notifications that came during a run().
   std::vector<std::string> take_notifications();
 
-  // Returns the number of the server process at the login; 0: no connection. Subscriptions are lost
-  // if it has changed, or differs from pg_backend_pid() (a pooler).
+  // Returns the number of the server process at the login; 0: no connection. The subscriptions are
+  // lost if this number has changed. They are also lost if pg_backend_pid() returns another number,
+  // because then a pooler has given us another server process.
   int backend_pid() const;
   bool connected() const { return connection_ != nullptr; }
-  bool in_transaction() const { return in_transaction_; }  // after the newest run()
+  bool in_transaction() const { return in_transaction_; }  // of the newest run()
   void disconnect();  // the server rolls back an open transaction
 
   const std::string& where() const { return address_.text; }
@@ -97,18 +101,19 @@ class PgSession {
   TlsSettings tls_;
   const Interrupt* interrupt_;
   PgConnection connection_;
-  Intake intake_;  // the intake of the connection
+  Intake intake_;  // counts the bytes received on the connection
   PgFailure failure_;
   Time sent_at_{};
   std::vector<std::string> notifications_;
-  bool in_transaction_ = false;  // the newest run left a transaction open
-  bool owes_sign_ = false;       // ask_alive() still waits for its answer
-  bool has_answered_ = false;    // a connection was made at least once
-  HangUps hang_ups_;             // hang-ups before the first connection
+  bool in_transaction_ = false;  // the newest run() has left a transaction open
+  bool owes_sign_ = false;       // ask_alive() still waits for the server's answer
+  bool has_answered_ = false;    // a connection has been made at least once
+  // Connections that were closed before the first connection was made.
+  HangUps hang_ups_;
 };
 
-// Returns the time left, for "set local statement_timeout = …"; at least 1, as 0 means no limit.
-// The timeout bounds each statement from its arrival on, not the whole run.
+// Returns the time left until the limit, for "set local statement_timeout = …". It is at least 1,
+// because 0 means no limit. The server counts this time anew for each statement of a run().
 long long statement_timeout_ms(Time limit, Time now);
 
 }  // namespace dlock

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Functions of Kerberos and LDAP that libpq.a needs in the static program: their libraries exist
-// only as shared ones. All of them fail, so dlock cannot log in with Kerberos; libpq uses LDAP only
-// with a service file. The functions ignore the arguments that libpq passes.
+// Functions of Kerberos and LDAP that libpq.a calls. The static program needs them here, because
+// their libraries exist only as shared ones. Each returns an error, so dlock cannot log in with
+// Kerberos; libpq uses LDAP only with a service file. The functions ignore what libpq passes.
 
 // NOLINTBEGIN(readability-identifier-naming): the names of those libraries
 namespace {

@@ -10,17 +10,19 @@ namespace dlock {
 
 namespace {
 
-// A cheap test: these columns need no other table of the catalogue. It fails for a good table whose
-// last trigger was dropped.
+// A cheap test whether a table can be trusted: it has no trigger and no rule, and its owner is this
+// user, the owner of the database or a superuser. It reads no other table of the catalogue. It also
+// fails for a good table whose last trigger was just dropped; then the exact test decides.
 constexpr const char* k_is_plain =
     "not c.relhastriggers and not c.relhasrules and "
     "(pg_catalog.pg_get_userbyid(c.relowner) = current_user or "
     "pg_catalog.pg_has_role(c.relowner, 'pg_database_owner', 'member'))";
 
-// An owner is trusted if it may become the owner of the database (as every superuser may), because
-// it could do anything to a table there; or if we are a member of its role, because it has created
-// the table for us. For a superuser membership proves nothing: a superuser counts as a member of
-// every role.
+// Returns whether the owner of the table is trusted, because the owner can do anything to it. An
+// owner is trusted if it may become the owner of the database, as every superuser may: such a role
+// can do anything here anyway. It is also trusted if we are a member of its role, because then it
+// has created the table for us. Membership proves nothing if we are a superuser, who counts as a
+// member of every role.
 constexpr const char* k_owner_is_trusted =
     "(pg_catalog.pg_get_userbyid(c.relowner) = current_user "
     "or pg_catalog.pg_has_role(c.relowner, d.datdba, 'member') "
@@ -28,15 +30,16 @@ constexpr const char* k_owner_is_trusted =
     "and pg_catalog.pg_has_role(c.relowner, 'member')))";
 constexpr const char* k_trigger =
     "from pg_catalog.pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal";
-// Every view has the rule _RETURN; a view is trusted if its owner is.
+// Finds rules of the table. Every view has the rule _RETURN, which does not count: a view is
+// trusted if its owner is.
 constexpr const char* k_rule =
     "from pg_catalog.pg_rewrite r where r.ev_class = c.oid and r.rulename <> '_RETURN'";
 constexpr const char* k_joined =
     " join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
     "join pg_catalog.pg_database d on d.datname = pg_catalog.current_database()";
 
-// The owner of the schema could also do anything to the table. It is trusted only if the URL names
-// the schema: another role may own a schema that comes first in our search path.
+// The owner of the schema can do anything to the table, too. That owner is trusted only if the URL
+// names the schema. Otherwise another role may own a schema that comes first in our search path.
 constexpr const char* k_schema_is_trusted =
     " or pg_catalog.pg_has_role(c.relowner, n.nspowner, 'member')";
 
@@ -74,8 +77,8 @@ PgTables::PgTables(std::string table)
       line_(table_ + "_line"),
       names_schema_(table_.find('.') != std::string::npos) {}
 
-// If a table is not trusted, the statement gives set_config a text that is no number: that is an
-// error, and the server skips all later statements of the message.
+// Returns a statement that fails if a table is not trusted: then set_config gets a text that is no
+// number. After that error the server skips all later statements of the message.
 sql::Statement PgTables::guard(const std::string& ms, bool has_line, bool in_full) const {
   const std::string condition = in_full ? is_trusted(names_schema_) : k_is_plain;
   const std::string line = has_line ? ", pg_catalog.to_regclass('" + line_ + "')::oid" : "";
@@ -89,9 +92,9 @@ sql::Statement PgTables::guard(const std::string& ms, bool has_line, bool in_ful
       {ms}};
 }
 
-// Returns whether guard() has refused a table. 22023: for a table that is not trusted, guard()
-// gives set_config a text that is no number. 42704: the test k_is_plain names the role
-// pg_database_owner, which is missing before version 14; then only the test in full can pass.
+// Returns whether this SQLSTATE means that guard() has refused a table. 22023: set_config got a
+// text that is no number. 42704: before version 14 the role pg_database_owner does not exist, which
+// k_is_plain names; then only the exact test can pass.
 bool PgTables::is_refusal(const std::string& sqlstate) {
   return sqlstate == "22023" || sqlstate == "42704";
 }

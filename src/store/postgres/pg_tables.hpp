@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// PgTables: the two tables of a PostgresStore, and whether they can be trusted. Another user who
-// may create tables in the schema could have created ours first: its triggers, rules and views
-// would run with the rights of each user of dlock, and could let two owners hold one lock. Pure.
+// PgTables: the names of the two tables of a PostgresStore, and the tests whether the tables can be
+// trusted. Another user with the right to create tables in the schema could have created them
+// first. The triggers, rules and views of that user would run with the rights of each user of
+// dlock, and could let two owners hold one lock. Pure.
 #pragma once
 
 #include "store/postgres/pg_session.hpp"
@@ -13,29 +14,30 @@ namespace dlock {
 
 class PgTables {
  public:
-  // `table`: an identifier, or SCHEMA.IDENTIFIER.
+  // `table` is an identifier, or SCHEMA.IDENTIFIER.
   explicit PgTables(std::string table);
 
-  // Return the names of the tables for statements. Once the schema is known, the names include it,
-  // so that later statements use the same tables.
+  // Return the names of the tables for statements. Once the schema is known, the names include the
+  // schema, so that all later statements use the same tables.
   const std::string& locks() const { return locks_; }
   const std::string& line() const { return line_; }
 
-  // Returns the statement that sets the timeouts of a transaction (`ms`) and fails with
-  // is_refusal() if a table cannot be trusted; then later statements of the message are not even
-  // planned. If the table of locks is missing, it fails like any other statement. `in_full`: uses
-  // the exact test. Otherwise only tables without triggers and rules that belong to this user, the
-  // owner of the database or a superuser pass, which costs the server far less.
+  // Returns the statement that sets the timeouts of a transaction (`ms`), and that fails if a table
+  // cannot be trusted (is_refusal()). Then the server does not even plan the later statements of
+  // the message. If the table of locks does not exist, it fails as any other statement would.
+  // `in_full` uses the exact test. Otherwise the test is cheap for the server, and a table passes
+  // only if it has no triggers and no rules, and belongs to this user, the owner of the database or
+  // a superuser.
   sql::Statement guard(const std::string& ms, bool has_line, bool in_full) const;
   static bool is_refusal(const std::string& sqlstate);
-  // Reads the schema from the answer to guard(): the tables are known now.
+  // Reads the schema from the answer to guard(). From then on the tables are known.
   void learn(const sql::Answer& answer);
   bool are_known(bool has_line) const { return knows_locks_ && (knows_line_ || !has_line); }
 
-  // Returns the statement that asks why guard() refused a table.
+  // Returns the statement that asks why guard() has refused a table.
   sql::Statement ask_why() const;
-  // Returns why guard() refused a table, with advice, from the answer to ask_why(). nullopt: the
-  // tables can be trusted by now.
+  // Returns from the answer to ask_why() why guard() has refused a table, with advice. nullopt: by
+  // now the tables can be trusted.
   static std::optional<std::string> fault_in(const sql::Answer& answer);
 
  private:

@@ -14,14 +14,14 @@ namespace {
 constexpr std::string_view k_scheme = "postgresql://";
 constexpr UrlScheme k_schemes[] = {{k_scheme, true}, {"postgres://", true}};
 constexpr std::string_view k_options[] = {"host", "port", "sslmode", "table", "with"};
-// The default of Debian's libpq.
+// The directory of the socket that Debian's libpq uses by default.
 constexpr std::string_view k_default_directory = "/var/run/postgresql";
 constexpr std::string_view k_default_table = "dlock";
 constexpr std::uint16_t k_default_port = 5432;
-// The longest path of a socket's directory: sockaddr_un holds 107 bytes, and "/.s.PGSQL.65535"
-// follows.
+// The longest path of a socket's directory. sockaddr_un has room for 107 bytes, and the name of the
+// socket follows, at most "/.s.PGSQL.65535".
 constexpr std::size_t k_longest_directory = 92;
-// PostgreSQL cuts names at 63 bytes; "_line" has five.
+// PostgreSQL cuts names after 63 bytes. "_line" is added to this one.
 constexpr std::size_t k_longest_table = 58;
 constexpr std::size_t k_longest_column = 63;
 
@@ -59,8 +59,8 @@ Result<PgServer> parse_server(std::string_view text, std::uint16_t port) {
   return PgServer{std::string(text), port};
 }
 
-// Reads one server from the place of the host in a URL. It may also be %2Frun%2Fpostgresql:5433, as
-// libpq and canonical() write a socket.
+// Reads one server from the part of a URL where the hosts are. It may also be written as
+// %2Frun%2Fpostgresql:5433, which is how libpq and canonical() write the directory of a socket.
 Result<PgServer> parse_written(std::string_view text, std::uint16_t port) {
   const std::string decoded = percent_decode(text);
   const auto colon = text.find(':');
@@ -102,7 +102,7 @@ Result<void> parse_database(std::string_view path, PgAddress& address) {
   return {};
 }
 
-// Returns whether the text is TABLE or SCHEMA.TABLE.
+// Returns whether the text has the form TABLE or SCHEMA.TABLE.
 bool is_table(std::string_view text) {
   const auto dot = text.find('.');
   const bool has_schema = dot != std::string_view::npos;

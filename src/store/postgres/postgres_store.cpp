@@ -15,19 +15,21 @@ namespace dlock {
 
 namespace {
 
-// Times are read as their eight bytes. A number would need seven functions and operators, and a new
-// server process looks up each one in its catalogue. The second column is the process that answers,
-// for is_pooled_.
+// A statement that reads the server's clock. Times are read as their eight bytes: to make numbers
+// of them takes seven functions and operators, and a new server process looks up each of them in
+// its catalogue. The second column is the number of the process that answers; note_clock() needs
+// it.
 constexpr const char* k_clock =
     "select pg_catalog.encode(pg_catalog.timestamptz_send(pg_catalog.clock_timestamp()), 'hex'), "
     "pg_catalog.pg_backend_pid()";
 
 constexpr const char* k_begin = "begin isolation level read committed read write";
 
-// Returns the channel of a waiter or holder. An id is longer than the 63 bytes of a channel, so the
-// channel has a hash of it. If two ids have the same channel, they only wake each other.
+// Returns the name of the channel for a waiter or holder. The name has a hash of the id, because an
+// id is longer than the 63 bytes of a channel's name. If two ids have one channel, they wake each
+// other for nothing, and no more than that.
 std::string channel_of(const std::string& id) {
-  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
+  std::uint64_t hash = 0xcbf29ce484222325U;  // the hash FNV-1a
   for (const char c : id) {
     hash ^= static_cast<unsigned char>(c);
     hash *= 0x100000001b3U;
@@ -41,8 +43,8 @@ sql::Statement wake(const std::string& id) {
   return {"select pg_catalog.pg_notify($1, '')", {channel_of(id)}};
 }
 
-// Returns the statement that bounds the transaction: no statement lasts longer than the limit, and
-// if dlock stops, the transaction does not stay open longer.
+// Returns the statement that limits a transaction: no statement lasts longer than until the limit,
+// and if dlock is stopped, the transaction does not stay open longer than that.
 sql::Statement bounded_by(Time limit) {
   const std::string ms = std::to_string(statement_timeout_ms(limit, BootClock::now()));
   return {
@@ -51,16 +53,17 @@ sql::Statement bounded_by(Time limit) {
       {ms}};
 }
 
-// Returns an expression that reads the column as a time without a zone, whatever its type, as
-// ShedLock reads and writes it.
+// Returns an expression that reads the column as a time without a time zone, whatever the column's
+// type is, as ShedLock reads and writes it.
 std::string select_time(const std::string& column) {
   return "pg_catalog.encode(pg_catalog.timestamp_send(" + column + "::timestamp), 'hex')";
 }
 
-// Returns the time in the value, in µs since 1970. A time beyond 1970 … 2259 becomes the nearest of
-// these: users of ShedLock may have written "infinity".
+// Returns the time in the value, in µs since 1970. A time before 1970 or after 2259 becomes the
+// nearest time in between: a user of ShedLock may have written "infinity".
 std::optional<std::int64_t> us_in(const sql::Value& value) {
-  constexpr std::int64_t us_until_2000 = 946'684'800'000'000;  // PostgreSQL counts from 2000
+  // PostgreSQL counts from the year 2000.
+  constexpr std::int64_t us_until_2000 = 946'684'800'000'000;
   constexpr std::int64_t us_until_2259 = 9'119'952'000'000'000;
   std::uint64_t bits = 0;
   const char* const end = value ? value->data() + value->size() : nullptr;
@@ -79,9 +82,9 @@ std::string time_of(std::int64_t us) {
   return std::string("'").append(text.data()).append(fraction).append("'::timestamp");
 }
 
-// The SQL for PostgreSQL. It names the schema pg_catalog everywhere: otherwise an operator or
-// function that another user created in a schema of the search path could fit better, and would run
-// as this user.
+// The SQL for PostgreSQL. It names the schema pg_catalog everywhere. Otherwise a function or
+// operator that another user has created in a schema of the search path could fit better, and it
+// would run with the rights of this user.
 constexpr sql::Dialect k_dialect{
     .tables = &PostgresStore::tables,
     .state_column = "text not null default ''",
@@ -94,8 +97,8 @@ constexpr sql::Dialect k_dialect{
     .time_of = &time_of,
     .select_time = &select_time,
     .us_in = &us_in,
-    // Only a TIMESTAMP without a zone fits: Java drivers set the time zone of the session to their
-    // own, which changes the times in columns of other types.
+    // Only a TIMESTAMP without a time zone can keep the times. Java drivers set the time zone of
+    // their session, which changes the times in columns of other types.
     .unfit =
         "case pg_catalog.pg_typeof(lock_until)::text when 'timestamp without time zone' then '' "
         "else pg_catalog.pg_typeof(lock_until)::text end",
@@ -144,8 +147,8 @@ std::vector<std::string> PostgresStore::tables(const std::string& table) {
 }
 
 // Runs the statements in one message and returns their answers. If they do not continue a
-// transaction, a statement that sets the timeouts of theirs comes first; until the tables are
-// known, that statement also refuses tables that cannot be trusted (PgTables::guard).
+// transaction, a statement that sets the transaction's timeouts is sent before them. Until the
+// tables are known, that statement also refuses tables that cannot be trusted (PgTables::guard()).
 Result<std::vector<sql::Answer>> PostgresStore::run(const std::vector<sql::Statement>& statements,
                                                     Scope scope,
                                                     Uses uses,
@@ -189,16 +192,16 @@ Result<std::vector<sql::Answer>> PostgresStore::run_guarded(std::vector<sql::Sta
   return Error{Errc::bad_config, "cannot keep locks in " + where() + ": " + fault};
 }
 
-// Finds out whether there is a pooler: then another server process answers than that of the login.
+// Notes whether there is a pooler: then the server process that answers is not that of the login.
 void PostgresStore::note_clock(const sql::Answer& clock) {
   is_pooled_ =
       clock.rows.empty() || sql::number_at(clock.rows.front(), 1) != session_.backend_pid();
 }
 
-// Subscribes to our channels. Errc::refused through a pooler: our server process may serve another
-// client next and keep the subscriptions, and the pooler drops notifications. Even then our
-// connection stays open, because the lease needs it: if the pool gives each client a whole session,
-// a waiter would get the place of a closed connection, and the holder could not renew.
+// Subscribes to our channels. Returns Errc::refused if there is a pooler: our server process may
+// serve another client next and keep the subscriptions, and the pooler drops notifications. The
+// connection stays open even then. A pooler may give each client a server process for the whole
+// connection; if we closed ours, a waiter could get it, and the holder could then not renew.
 Result<void> PostgresStore::listen(Time limit) {
   const auto refusal = [this] {
     return Error{Errc::refused, "no LISTEN through the pooler at " + where() + ", polling"};
@@ -210,7 +213,7 @@ Result<void> PostgresStore::listen(Time limit) {
   all.push_back({k_clock});
   const auto answers = session_.run(all, limit);
   if (!answers) return answers.error();
-  note_clock(answers->back());  // the connection may be new
+  note_clock(answers->back());  // the session may have made a new connection
   if (is_pooled_) return refusal();
   listener_ = session_.backend_pid();
   return {};
@@ -227,7 +230,8 @@ Result<void> PostgresStore::watch_rows(const std::vector<LockName>& /*names*/,
 
 Result<bool> PostgresStore::await_change(Time until) {
   if (channels_.empty() || session_.backend_pid() != listener_ || !session_.connected()) {
-    // Another call has replaced the connection: notifications in between are lost.
+    // Another call has made a new connection. Notifications that came before this call has
+    // subscribed again are lost, so the caller must look.
     if (auto listening = listen(until); !listening) return listening.error();
     return true;
   }
@@ -236,7 +240,7 @@ Result<bool> PostgresStore::await_change(Time until) {
   return told;
 }
 
-// Returns how often a watcher polls. Only a bystander does: it gets no notifications.
+// Returns how often a watcher must ask the store. Only a bystander must: it gets no notifications.
 std::optional<Duration> PostgresStore::looks_every(Watcher who, std::uint64_t /*place*/) const {
   if (who != Watcher::bystander) return std::nullopt;
   return std::chrono::seconds(1);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// PostgresStore: locks in a database of PostgreSQL 12 or newer: "postgresql://host/database". The
-// first claim creates the tables dlock and dlock_line if the user may do so.
+// PostgresStore: keeps locks in a database of PostgreSQL 12 or newer: "postgresql://host/database".
+// The first claim creates the tables dlock and dlock_line if the user has the right to.
 //
-// Each waiter and each holder listens on a channel of its own (LISTEN). A step notifies as few as
-// possible, because a commit with NOTIFY takes a lock of the whole server: the first two waiters
-// when a turn begins, and a holder that is revoked. Through a pooler that hands out connections per
-// transaction LISTEN does not work: watching is then refused, waiters poll, and the connection is
-// kept.
+// Each waiter and each holder listens on a channel of its own (LISTEN). A commit with NOTIFY takes
+// a lock of the whole server, so a step (one change of locks) notifies as few as possible: the
+// first two waiters when a turn begins, and a holder that is revoked. LISTEN does not work through
+// a pooler that gives out connections for one transaction at a time. Then watching is refused,
+// waiters ask again and again, and the connection is kept.
 //
 // Promises in addition to those of TableStore: nothing is committed after its limit
-// (statement_timeout), and a dlock that is stopped in the middle of a step blocks others no longer
+// (statement_timeout). A dlock that is stopped in the middle of a step makes others wait no longer
 // than that (idle_in_transaction_session_timeout). A server that may not write answers with an
-// error, never with a verdict. Not promised: that an asynchronous replica has every grant when it
-// is promoted.
+// error, never with a verdict. It does not promise that an asynchronous replica has every grant
+// when it becomes the primary.
 #pragma once
 
 #include "store/postgres/pg_session.hpp"
@@ -28,16 +28,15 @@ namespace dlock {
 
 class PostgresStore final : public SqlStore {
  public:
-  // Returns the address in the URL. If the URL has no password, the password comes from the
-  // options.
+  // Returns the address in the URL, with the password from the options if the URL has no password.
   static Result<PgAddress> address_of(const StoreOptions& options);
-  // Returns an error if the URL and the TLS settings contradict each other.
+  // Opens the store. Returns an error if the URL contradicts the TLS settings.
   static Result<std::unique_ptr<LockStore>> open(const PgAddress& address,
                                                  const StoreOptions& options);
 
   std::string where() const override { return session_.where(); }
 
-  // Returns the statements that create the tables; `dlock doctor --ddl` prints them.
+  // Returns the statements that create the tables (`dlock doctor --ddl`).
   static std::vector<std::string> tables(const std::string& table);
 
  private:
@@ -55,8 +54,8 @@ class PostgresStore final : public SqlStore {
   Result<bool> await_change(Time until) override;
   std::optional<Duration> looks_every(Watcher who, std::uint64_t place) const override;
 
-  // Runs the statements with a guard of the tables in place of `all[bound]`, the statement that
-  // bounds the transaction.
+  // Runs the statements, with PgTables::guard() in place of `all[bound]`, the statement that sets
+  // the timeouts of the transaction.
   Result<std::vector<sql::Answer>> run_guarded(std::vector<sql::Statement>& all,
                                                std::size_t bound,
                                                bool has_line,
@@ -67,8 +66,8 @@ class PostgresStore final : public SqlStore {
   PgTables tables_;
   PgSession session_;
   std::vector<std::string> channels_;
-  int listener_ = 0;        // the server process that listens for us
-  bool is_pooled_ = false;  // the newest answer to `clock` came through a pooler
+  int listener_ = 0;        // number of the server process that has our subscriptions
+  bool is_pooled_ = false;  // a pooler was between us and the server when the clock was last read
 };
 
 }  // namespace dlock
