@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `dlock doctor` for local://: looks at the directory and its file system, and tries a lock of its
-// own.
+// `dlock doctor` for local://: examines the directory and its file system, and runs the trial with
+// a lock of its own (store/doctor/trial.hpp).
 #pragma once
 
 #include "base/result.hpp"
@@ -13,16 +13,16 @@
 
 namespace dlock {
 
-// Returns the findings "directory" and "parents": which users may change the directory of the locks
-// and the directories above it. What local::check_place() refuses is a fault here.
+// Returns the findings "directory" and "parents": which users may change the directory of the
+// locks, and the directories above it. If local::check_place() refuses the path, a finding says so.
 std::vector<Finding> judge_place(const std::string& path, bool is_file);
-// Returns the finding "file": whether a file belongs to another user, or every user can read it.
-// Missing files do not count.
+// Returns the finding "file": whether one of the files belongs to another user, or can be read by
+// every user. A file that does not exist does not count.
 Finding judge_files(const std::string& directory, const std::vector<std::string>& files);
-// Returns whether other machines may use the path's file system.
+// Judges whether other machines may use the file system of the path.
 Finding judge_file_system(const std::string& path);
 
-// Examines the store. Errors as for LocalStore::open().
+// Examines the store. Returns the errors of LocalStore::open().
 Result<Examination> examine_local(const local::Place& place,
                                   const StoreOptions& options,
                                   const ExamineTerms& terms);

@@ -12,8 +12,9 @@ struct Kind {
   std::string_view name;
 };
 
-// File systems over a network, from the host of a virtual machine, or on the shared disk of a
-// cluster. Numbers that are not in linux/magic.h come from coreutils' stat.c.
+// File systems that another kernel may use: over a network, from the host of a virtual machine, or
+// on the shared disk of a cluster. Numbers that are not in linux/magic.h are from stat.c of
+// coreutils.
 constexpr Kind k_shared[] = {
     {NFS_SUPER_MAGIC, "NFS"},   {SMB_SUPER_MAGIC, "SMB"},     {CIFS_SUPER_MAGIC, "CIFS"},
     {SMB2_SUPER_MAGIC, "SMB2"}, {NCP_SUPER_MAGIC, "NCP"},     {AFS_SUPER_MAGIC, "AFS"},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// File systems that two kernels may share. On these, local locks do not exclude the other machine:
-// leases of another boot count as expired, flock(2) may not reach the other machine, and inotify
-// reports only changes by its own machine.
+// Recognizes file systems that two kernels may share. There, locks in files do not exclude the
+// other machine. The other machine takes our leases for those of another boot, which have ended;
+// flock(2) may not reach the other machine; and inotify reports only changes by its own machine.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace dlock::local {
 
-// Returns "NFS", "FUSE", …; empty: only one kernel writes there, as far as statfs(2) can tell.
-// `magic`: f_type in struct statfs.
+// Returns the name of a shared file system: "NFS", "FUSE", … Empty: as far as statfs(2) can tell,
+// only one kernel writes there. `magic` is f_type of struct statfs.
 std::string_view shared_file_system(std::uint32_t magic);
 
 }  // namespace dlock::local

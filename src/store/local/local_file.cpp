@@ -33,15 +33,15 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::size_t k_longest_stem = 200;  // with the suffixes still well below NAME_MAX, 255
+constexpr std::size_t k_longest_stem = 200;  // with a suffix it is still well below NAME_MAX, 255
 constexpr std::size_t k_kept_of_long = 160;
-constexpr char k_cut_mark = '~';  // never in an encoded name
+constexpr char k_cut_mark = '~';  // does not occur in an encoded name
 constexpr std::size_t k_largest_file = std::size_t{4} * 1024 * 1024;
-// Owner and group only, because a user who can read the file can keep its flock(2).
+// Other users get no right, because a user who can read the file can also keep its flock(2).
 constexpr ::mode_t k_file_mode = 0660;
 constexpr int k_safe_flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
-// Returns an error like "cannot <act> /var/lib/dlock/x.json: permission denied".
+// Returns an error such as "cannot <act> /var/lib/dlock/x.json: permission denied".
 Error failed(std::string_view act, const std::string& path, int number = errno) {
   return {meaning_of(number),
           "cannot " + std::string(act) + ' ' + printable(path) + ": " + errno_text(number)};
@@ -51,8 +51,9 @@ std::string full_path(const FileAt& file) {
   return file.path + '/' + file.name;
 }
 
-// Returns the FNV-1a hash of a name, for its file name. A collision is only inconvenient: each file
-// contains the name of its lock, and the store compares it, so two names never share a lock.
+// Returns the FNV-1a hash of a name, for the name of its file. If two names have one hash, that is
+// only inconvenient: the file contains the name of its lock, and the store compares that name, so
+// two names never share a lock.
 std::string hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const char c : text) {
@@ -64,7 +65,7 @@ std::string hash_of(std::string_view text) {
   return digits.data();
 }
 
-// Returns the error for a directory that is missing or may not be used.
+// Returns the error for a directory that does not exist or may not be used.
 Error cannot_open(const std::string& path) {
   Error error = failed("open the lock directory", path);
   struct stat status {};
@@ -103,8 +104,9 @@ Result<void> check_file(const UniqueFd& fd, const FileAt& file) {
 }
 
 Result<UniqueFd> open_or_make(const FileAt& file, int flags) {
-  // Opens the file without O_CREAT first: with O_CREAT, fs.protected_regular refuses other users'
-  // files in sticky directories. If the file may not be written, read-only is enough for flock(2).
+  // Opens the file without O_CREAT first. With O_CREAT, in a directory with the sticky bit, the
+  // kernel refuses files of other users (fs.protected_regular). If the file may not be written, it
+  // is opened for reading, which is enough for flock(2).
   for (int attempt = 0; attempt < 3; ++attempt) {
     UniqueFd fd(::openat(file.directory, file.name.c_str(), O_RDWR | flags));
     if (!fd && errno == EACCES) {
@@ -113,7 +115,7 @@ Result<UniqueFd> open_or_make(const FileAt& file, int flags) {
     if (!fd && errno == ENOENT) {
       fd.reset(::openat(
           file.directory, file.name.c_str(), O_RDWR | O_CREAT | O_EXCL | flags, k_file_mode));
-      if (!fd && errno == EEXIST) continue;  // another process was faster
+      if (!fd && errno == EEXIST) continue;  // another process has created the file meanwhile
       if (fd) share(fd, file);
     }
     if (!fd) return with_advice(failed("open", full_path(file)), file.path);
@@ -123,15 +125,16 @@ Result<UniqueFd> open_or_make(const FileAt& file, int flags) {
   return failed("open", full_path(file), ESTALE);
 }
 
-// Sleeps. Returns false if the interrupt ended the sleep.
+// Sleeps for the time. Returns false if the interrupt has ended the sleep.
 bool slept(Duration time, const Interrupt* interrupt) {
   pollfd wait = polled(interrupt);
   const int n = ::poll(&wait, 1, static_cast<int>(std::max(to_ms(time), 1LL)));
   return n <= 0 || !ends_call(interrupt, wait);
 }
 
-// Takes the flock(2) of a file: tries it, and again after 1, 2, 4 … ms. Each process keeps it for
-// microseconds only; and a blocking call could not be limited, or woken without a signal.
+// Takes the flock(2) of a file. Tries, and tries again after 1, 2, then always 4 ms: every process
+// keeps this lock for microseconds only. A blocking call of flock(2) could have no limit, and only
+// a signal could wake it.
 Result<void> flock_within(const FileAt& file,
                           const UniqueFd& fd,
                           Time limit,
@@ -168,13 +171,14 @@ Errc meaning_of(int number) {
     case ENFILE:
     case ENOMEM:
       return Errc::system;
-    default:  // EROFS, ENOSPC, EDQUOT, ENOTDIR, ELOOP, …: the user must repair this
+    default:  // EROFS, ENOSPC, EDQUOT, ENOTDIR, ELOOP, …: the user must repair the cause
       return Errc::refused;
   }
 }
 
 std::string file_stem(std::string_view name) {
-  // "." is encoded too, so that no file name is "..", hidden, or ends like another file's.
+  // The character '.' is encoded, too. So no file is named "..", is hidden, or ends like a file of
+  // another kind.
   std::string stem = percent_encode(name, "-_");
   if (stem.size() <= k_longest_stem) return stem;
   return stem.substr(0, k_kept_of_long) + k_cut_mark + hash_of(name);
@@ -194,7 +198,7 @@ Result<UniqueFd> open_directory(const Place& directory, bool made_if_missing) {
     if (number != EEXIST && (number != EROFS || ::access(path.c_str(), F_OK) != 0))
       return failed("make the lock directory", path, number);
   }
-  // Another user may have made the directory since the first check.
+  // Checks the path again, because another user may have made the directory since the first check.
   if (made_if_missing) {
     if (auto checked = check_place(path, /*is_file=*/false); !checked) return checked.error();
   }
@@ -252,13 +256,14 @@ Result<std::optional<std::string>> read_file(const FileAt& file) {
 }
 
 Result<UniqueFd> replace_file(const FileAt& file, std::string_view content) {
-  if (content.size() > k_largest_file) {  // read_file() would refuse it for all users
+  // read_file() would refuse such a file, and the lock could not be used any more.
+  if (content.size() > k_largest_file) {
     return Error{Errc::refused,
                  "cannot write " + printable(full_path(file)) + ": the lock has too many holders"};
   }
   const FileAt aside{file.directory, file.path, file.name + ".new"};
-  // The file may be left from a process that was killed. We hold the file lock, so no process uses
-  // it now.
+  // A process that was killed may have left this file. No process uses the file now, because this
+  // process has the file lock.
   ::unlinkat(aside.directory, aside.name.c_str(), 0);
   const UniqueFd fd(::openat(aside.directory,
                              aside.name.c_str(),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The files of the local store: the file name of a lock, which directories are trusted, and how a
-// file is locked, read and replaced.
+// The files of LocalStore: which name the file of a lock has, which directories are trusted, and
+// how a file is locked, read and replaced.
 //
-// A file name never leads out of the directory, and no two locks share one. Symbolic links are not
-// followed; devices and pipes are not opened. A file is replaced as a whole or not at all. Files
-// need not survive a crash of the machine. Their content is not interpreted here.
+// A file's name never leads out of the directory, and no two locks have one file. Symbolic links
+// are not followed; devices and pipes are not opened. A file is replaced as a whole or not at all.
+// A file need not survive a crash of the machine. What a file contains does not matter here.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -21,30 +21,31 @@
 
 namespace dlock::local {
 
-// Returns the error code for the errno of a call that failed on a file of the store.
+// Returns the error code for an errno, after a call that failed on a file of the store.
 Errc meaning_of(int number);
 
-// Returns a lock's file name, without ".lock" or ".json".
+// Returns the name of a lock's file, without ".lock" or ".json".
 std::string file_stem(std::string_view name);
 
-// Returns the name of the lock from its file name. nullopt: the name was too long for a file name,
-// which has only its beginning; the whole name is in the file.
+// Returns the name of the lock from the name of its file. nullopt: the lock's name is too long for
+// that; the file has the whole name in it.
 std::optional<std::string> name_from_stem(std::string_view stem);
 
-// Opens the directory, after checking which users, and whether another kernel, may change it
-// (Errc::bad_config). `made_if_missing`: makes its last component, with mode 0700. Each operation
-// opens the directory anew, to notice if it was replaced.
+// Opens the directory. Before, checks which users may change it (Errc::denied), and whether another
+// kernel may (Errc::bad_config). `made_if_missing`: makes the directory, with mode 0700, if only
+// its last component does not exist. Each operation opens the directory anew, so that it notices if
+// the directory was replaced.
 Result<UniqueFd> open_directory(const Place& directory, bool made_if_missing);
 
-// A file in an open directory.
+// A file in a directory that is open.
 struct FileAt {
   int directory = -1;
   std::string path;  // path of the directory, for messages
   std::string name;
 };
 
-// A flock(2), which the destructor releases explicitly. Closing the file is not enough: a process
-// forked meanwhile has the descriptor too and would keep the lock.
+// A flock(2) of a file. The destructor releases it explicitly: closing the file is not enough,
+// because a process that was forked meanwhile has the descriptor, too, and would keep the lock.
 class FileLock {
  public:
   explicit FileLock(UniqueFd fd) : fd_(std::move(fd)) {}
@@ -54,26 +55,28 @@ class FileLock {
   FileLock& operator=(const FileLock&) = delete;
   ~FileLock();
 
-  // Returns whether the locked file still has its name: another process may have removed it.
+  // Returns whether the locked file is still the one at its path: another process may have removed
+  // it.
   bool is_current(const FileAt& file) const;
 
  private:
   UniqueFd fd_;
 };
 
-// Makes the file if it is missing, and locks it; waits in small steps until `limit` or an
-// interrupt.
+// Makes the file if it does not exist, and takes its flock(2). Tries again and again until `limit`
+// or an interrupt.
 Result<FileLock> lock_file(const FileAt& file, Time limit, const Interrupt* interrupt);
 
-// Returns the content of the file; nullopt: there is no such file.
+// Returns the content of the file; nullopt: the file does not exist.
 Result<std::optional<std::string>> read_file(const FileAt& file);
 
-// Writes a new file aside and renames it over the old one. The caller holds the lock of this file,
-// and closes the returned old file after releasing it: freeing its blocks may wait for the disk.
+// Writes a new file beside the old one, and renames it over the old one. The caller must have the
+// file lock. Returns the old file, still open. The caller closes it after the file lock is
+// released, because closing frees the file's blocks, which may wait for the disk.
 Result<UniqueFd> replace_file(const FileAt& file, std::string_view content);
 
-// Returns the names of the entries that end with `suffix`, without the suffix, in no particular
-// order.
+// Returns the names of the entries of the directory that end with `suffix`, without the suffix, in
+// no particular order.
 Result<std::vector<std::string>> entries(const std::string& path, std::string_view suffix);
 
 }  // namespace dlock::local

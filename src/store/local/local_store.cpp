@@ -94,8 +94,7 @@ struct LocalStore::Locked {
 Result<std::vector<LocalStore::Locked>> LocalStore::lock_all(int directory,
                                                              const std::vector<LockName>& names,
                                                              Time limit) const {
-  // The files are always locked in the same order: otherwise two processes could wait for each
-  // other.
+  // Locks the files in the order of their names. Otherwise two processes could wait for each other.
   std::set<std::string> files;
   for (const LockName& name : names)
     files.insert(lock_file_name(name.text()));
@@ -126,7 +125,7 @@ Result<void> LocalStore::write_all(int directory,
   for (std::size_t i = 0; i < names.size(); ++i) {
     auto written = write(directory, names[i].text(), after[i]);
     if (written) continue;
-    while (i-- > 0)  // all or none, if the disk permits
+    while (i-- > 0)  // restores the files already written, as far as the disk permits
       (void)write(directory, names[i].text(), before[i]).has_value();
     return written;
   }
@@ -137,8 +136,9 @@ Result<void> LocalStore::transact(const std::vector<LockName>& names,
                                   const Occasion& /*occasion*/,
                                   Time limit,
                                   const Change& change) {
-  // Closing a replaced file frees its blocks, which may wait for the disk. So it is closed neither
-  // while the files are locked nor before a grant is answered, but here, at the next change.
+  // Closes the files that the previous change replaced. Closing a replaced file frees its blocks,
+  // which may wait for the disk. So it is not done while files are locked, nor before a grant is
+  // answered, but here.
   const std::vector<UniqueFd> past = std::exchange(replaced_, {});
   const Time sent_at = BootClock::now();
   for (;;) {
@@ -149,10 +149,11 @@ Result<void> LocalStore::transact(const std::vector<LockName>& names,
     const auto before = load_all(directory->get(), names);
     if (!before) return before.error();
     std::vector<StoredLock> after = *before;
-    // A refused attempt writes nothing: otherwise waiters would keep waking each other.
-    if (!change(pointers_to(after), machine_.moment(sent_at)).writes) return {};
-    // If a lock file was removed, another process may have locked a new one at the same time: try
+    // A claim that is refused writes nothing. Otherwise waiters would wake each other again and
     // again.
+    if (!change(pointers_to(after), machine_.moment(sent_at)).writes) return {};
+    // If a lock file was removed, another process may have created it anew and locked that file at
+    // the same time. Then this change starts anew.
     const bool alone = std::all_of(held->begin(), held->end(), [](const Locked& locked) {
       return locked.lock.is_current(locked.file);
     });
@@ -168,8 +169,8 @@ Result<void> LocalStore::transact(const std::vector<LockName>& names,
 Result<void> LocalStore::read(const std::vector<LockName>& names,
                               Time /*limit*/,
                               const Look& look) {
-  // No file is locked: because of rename(2), a reader sees a file before or after a change, never
-  // in between.
+  // Locks no file: because a file is replaced by rename(2), a reader sees the file before or after
+  // a change, never in between.
   const Time sent_at = BootClock::now();
   const auto directory = local::open_directory(directory_, /*made_if_missing=*/false);
   if (!directory) return directory.error();
@@ -184,9 +185,10 @@ Result<std::optional<std::string>> LocalStore::listed_name(int directory,
   const local::FileAt file{directory, directory_.path, stem + std::string(k_state_suffix)};
   const auto text = local::read_file(file);
   if (!text) return text.error();
-  if (!text->has_value()) return std::optional<std::string>();  // removed meanwhile
+  if (!text->has_value()) return std::optional<std::string>();  // the file was removed meanwhile
   const auto lease = parse_state_file(**text);
-  // A damaged file may contain a lock; inspect says what is wrong with it.
+  // The file is damaged, so the lock may be held: it is listed, and inspect says what is wrong with
+  // the file.
   if (!lease) return local::name_from_stem(stem);
   if (local::is_of_another_boot(*lease, machine_.stamp()) ||
       !lease_table::is_live(lease->state, machine_.now())) {

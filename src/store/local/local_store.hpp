@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
-// LocalStore: locks of one machine in a directory, without a server: "local:///var/lib/dlock". With
-// "?shared=no" the user declares that no other machine uses the directory. A name has two files:
-// <name>.lock, whose flock(2) each operation holds for some microseconds, and <name>.json, which
-// contains the leases and is replaced by rename(2). A lease ends at its time on CLOCK_BOOTTIME or
-// with a reboot, but not with its process, as in every store; the last token and the last success
-// outlive both.
+// LocalStore: keeps locks for the processes of one machine in a directory, without a server:
+// "local:///var/lib/dlock". With "?shared=no" the user says that no other machine uses the
+// directory. A name has two files: <name>.lock, whose flock(2) each operation takes for some
+// microseconds, and <name>.json, which contains the leases and is replaced by rename(2). A lease
+// ends at its time on CLOCK_BOOTTIME or with a reboot, but not with its process, as in every store.
+// The last token and the last success survive both.
 //
-// For several names, an operation locks all their files in the order of the file names, then reads,
-// then writes; so no other process can take a name in between. After a crash between two writes
-// some names may stay taken, or unreleased, until their lease ends; but no lock has two holders.
+// For several names, an operation locks all their files in the order of the files' names, then
+// reads, then writes. So no other process can take a name in between. After a crash between two
+// writes, some names may stay held, or unreleased, until their lease ends; but no lock has two
+// holders.
 //
-// A file that cannot be parsed is an error, never a free lock. Inspecting and listing need no right
-// to write. Removing <name>.json frees the lock at once, like DEL in Redis. A file system that
-// another kernel may share is refused (file_system.hpp). Not supported: two kernels on one disk,
-// and processes in another time namespace. There is no line, so waiters have no order, and a steady
-// flow of readers may keep a writer waiting for ever.
+// A file that cannot be parsed is an error, never a free lock. To inspect and to list needs no
+// right to write. Removing <name>.json frees the lock at once, as DEL does in Redis. A file system
+// that another kernel may share is refused (file_system.hpp). Two kernels on one disk are not
+// supported, nor are processes in another time namespace. There is no line, so waiters have no
+// order, and readers that keep coming may keep a writer waiting for ever.
 #pragma once
 
 #include "base/result.hpp"
@@ -39,8 +40,8 @@ namespace dlock {
 class LocalStore final : public TableStore {
  public:
   static Result<local::Place> place_of(const StoreOptions& options);
-  // Opens the store; makes the directory if only its last component is missing. A call of the store
-  // that waits for a file lock returns Errc::cancelled when options.interrupt ends it.
+  // Opens the store. Makes the directory if only its last component does not exist. A call that
+  // waits for a file lock returns Errc::cancelled if options.interrupt ends it.
   static Result<std::unique_ptr<LockStore>> open(const local::Place& place,
                                                  const StoreOptions& options);
 
@@ -50,7 +51,7 @@ class LocalStore final : public TableStore {
 
  private:
   using State = lease_table::StoredLock;
-  struct Locked;  // a locked file
+  struct Locked;  // a file whose flock(2) this process has
 
   LocalStore(local::Place directory, local::Machine machine, const Interrupt* interrupt);
 
@@ -79,9 +80,9 @@ class LocalStore final : public TableStore {
   local::Place directory_;
   local::Machine machine_;
   const Interrupt* interrupt_;
-  // Files replaced by the newest change; the next change closes them.
+  // Old files that the newest change has replaced. The next change closes them.
   std::vector<UniqueFd> replaced_;
-  FileEvents events_;  // events of the directory
+  FileEvents events_;  // changes of the files in the directory
   std::set<std::string, std::less<>> watched_files_;
 };
 

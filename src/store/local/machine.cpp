@@ -11,8 +11,8 @@ using lease_table::StoreTime;
 
 namespace {
 
-// Returns whether a lease was taken after `now`, which means that the clock has been restarted
-// since.
+// Returns whether a lease in the file began later than `now`. That is possible only if the clock
+// has started anew since then, with a reboot.
 bool begins_later(const lease_table::StoredLock& state, StoreTime now) {
   return std::any_of(state.leases.begin(), state.leases.end(), [&](const auto& one) {
     Duration longest{};

@@ -19,10 +19,10 @@ namespace dlock::local {
 
 namespace {
 
-constexpr int k_most_links = 40;  // as in the kernel
+constexpr int k_most_links = 40;  // the kernel's own limit
 
-// Returns whether this user namespace does not map the user. All host users that it does not map
-// look like one user in it.
+// Returns whether this user namespace (a container) does not map the user. All users of the host
+// that it does not map look like one user here.
 bool is_unmapped(::uid_t user) {
   std::istringstream map(read_process_file("self/uid_map").value_or("0 0 4294967295"));
   unsigned long long inside = 0;
@@ -37,8 +37,9 @@ bool is_root_or_us(::uid_t user) {
   return user == 0 || user == ::geteuid();
 }
 
-// Returns whether the owner of the step is root, or us, or unmapped. An unmapped owner may be the
-// host's root; but in a directory like /tmp it may be any user, and is not trusted.
+// Returns whether the owner of the step can be trusted: root, this process's user, or an unmapped
+// user, who may be the host's root. In a directory like /tmp, an unmapped owner may be any user of
+// the host, and is not trusted.
 bool has_trusted_owner(const Step& step) {
   const ::uid_t user = step.status.st_uid;
   return is_root_or_us(user) || (!step.after_open_one && is_unmapped(user));
@@ -52,7 +53,7 @@ bool is_open(const struct stat& directory) {
   return (directory.st_mode & S_IWOTH) != 0;
 }
 
-// Puts the components of `path` in front of those that are left to walk.
+// Puts the components of `path` in front of the components that are still to be walked.
 void put_before(std::deque<std::string>& left, const std::string& path) {
   std::deque<std::string> names;
   for (const auto& name : std::filesystem::path(path).relative_path())
@@ -67,7 +68,7 @@ std::optional<std::string> target_of(const std::string& link) {
   return std::string(space.data(), static_cast<std::size_t>(size));
 }
 
-// Walks along a path from "/", component by component, and follows its links.
+// Walks along a path from "/", one component after the other, and follows symbolic links.
 class Walk {
  public:
   explicit Walk(const std::string& path) { put_before(left_, path); }
@@ -78,14 +79,14 @@ class Walk {
   }
 
  private:
-  // Walks to the end. Returns false if a component is missing, may not be entered, or is no
-  // directory.
+  // Walks to the end of the path. Returns false if a component does not exist, may not be entered,
+  // or is no directory.
   bool go() {
     for (int links = 0; !left_.empty();) {
       const std::string name = left_.front();
       left_.pop_front();
       if (name.empty() || name == ".") continue;
-      if (name == "..") {  // ".." comes from a link; the directory above has been checked already
+      if (name == "..") {  // only a link contains ".."; the directory above has been checked before
         turn_to(std::filesystem::path(at_).parent_path().string());
         continue;
       }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Which users may change a place of locks. A lock is reliable only if no other user can replace its
-// file or directory. So each directory and each link on the way there must belong to root or to us,
-// and must not be writable by every user. A group that may write got that right from root or from
-// us, and is trusted. A path that has passed this check can be looked up again.
+// Checks which users may change the place where locks are kept. A lock is reliable only if no other
+// user can replace its file or directory. So each directory and each symbolic link on the path must
+// belong to root or to us, and must not be writable for every user. A group that may write is
+// trusted, because it got that right from root or from us. A path that has passed this check may be
+// used again later.
 #pragma once
 
 #include "base/result.hpp"
@@ -16,41 +17,42 @@
 
 namespace dlock::local {
 
-// A directory or a symbolic link.
+// A directory or a symbolic link on the way to a path.
 struct Step {
-  std::string path;  // has no links before its last component
+  std::string path;  // no component before the last one is a link
   struct stat status;
-  bool after_open_one = false;  // the step is in a directory in which every user may create files
+  bool after_open_one = false;  // in a directory in which every user may create files
 };
 
-// The steps that the kernel takes from "/" to a path. They end early if a component is missing or
-// may not be entered; opening the path will fail then.
+// The directories and links through which the kernel goes from "/" to a path. The list is shorter
+// if a component does not exist or may not be entered; then opening the path fails.
 struct Way {
   std::vector<Step> steps;
-  // Index of the directory at the end: the path itself, or the path's directory.
+  // Index of the last directory: that is the path itself, or the directory that contains it.
   std::size_t end = 0;
   bool to_directory = false;  // the path is a directory
 };
 Way way_to(const std::string& path);
 
-// Returns why users other than root, us and our group may change the step, as in "belongs to user
-// 1002, neither root nor you"; nullopt: they may not. `keeps_locks`: the step is the place of the
-// locks itself. There a sticky bit is not enough, because the first user to come would own a lock's
-// files.
+// Returns why a user other than root, us and the members of our group may change the step, such as
+// "belongs to user 1002, neither root nor you". nullopt: no such user may. `keeps_locks`: the locks
+// are directly in this directory. Then a sticky bit does not help: the first user who creates the
+// files of a lock would own them.
 std::optional<std::string> fault_of(const Step& step, bool keeps_locks);
 
-// Checks the directory that contains the locks, and all above it. If the path is no directory, then
-// its parent contains the locks if `is_file` (a database); otherwise (a directory still to be made)
-// the parent is only above them. Errc::denied, with advice.
+// Checks the directory that contains the locks, and all directories above it. If the path is not a
+// directory, it is the path of a database (`is_file`), or a directory that does not exist yet. In
+// the first case the parent contains the locks, in the second it is only above them. Errc::denied,
+// with advice.
 Result<void> check_place(const std::string& path, bool is_file);
 std::string place_for_locks();  // advice for errors: "use …"
 
-// Returns why other users may change a file that was opened in a place that passed check_place();
-// nullopt: they may not. The file must be a regular file that belongs to root, to us, or to the
-// group that may write `directory`, and that not every user may write.
+// Returns why another user may change an opened file whose path has passed check_place(); nullopt:
+// no other user may. The file must be a regular file, and not every user may write it. It must
+// belong to root, to us, or to the group that may write `directory`.
 std::optional<std::string> fault_of_file(const struct stat& file, const std::string& directory);
 
-// Returns Errc::denied, with advice.
+// Returns the error for a file with such a fault: Errc::denied, with advice.
 Error untrusted_file(const std::string& path, const std::string& fault);
 
 }  // namespace dlock::local

@@ -23,10 +23,11 @@ namespace dlock {
 
 namespace {
 
-// SQLite gives the log the same mode.
-constexpr ::mode_t k_file_mode = 0660;  // who can read a file can lock it
+// Mode of the database; SQLite gives its log the same mode.
+constexpr ::mode_t k_file_mode = 0660;  // a user who can read the file can also lock it
 
-// The newest refusal: SQLite passes on only an error number.
+// Why open_judged() last refused a file on this thread. It is kept here because SQLite passes on
+// only the number of an error.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 thread_local std::optional<Error> refused;
 
@@ -34,7 +35,7 @@ Error cannot_keep(Errc code, const std::string& path, const std::string& reason)
   return {code, "cannot keep locks in " + printable(path) + ": " + reason};
 }
 
-// Returns the mount of a path, as in fdinfo (proc(5)); empty: unknown.
+// Returns a name for the mount that contains the path (mnt_id, proc(5)); empty: unknown.
 std::string mount_of(const std::string& path) {
   const UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
   const auto info = read_process_file("self/fdinfo/" + std::to_string(place.get()));
@@ -42,14 +43,15 @@ std::string mount_of(const std::string& path) {
   return at == std::string::npos ? "" : info->substr(at, info->find('\n', at) - at);
 }
 
-// Returns whether the file itself is a mount point (a bind mount of a file). nullopt: unknown.
+// Returns whether the file itself is a mount point, as after a bind mount of the file. nullopt:
+// unknown.
 std::optional<bool> is_mounted_alone(const std::string& path) {
   struct statx file {};
   const bool told = ::statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE, &file) == 0 &&
                     (file.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
   if (told) return (file.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
-  // statx(2) cannot tell before Linux 5.8, or under a seccomp filter that does not know it. Then
-  // the mounts of the file and of its directory are compared.
+  // statx(2) does not say so before Linux 5.8, or under a seccomp filter that does not know statx.
+  // Then the file's mount is compared with that of its directory.
   const std::string own = mount_of(path);
   if (own.empty()) return {};
   std::error_code error;
@@ -57,8 +59,8 @@ std::optional<bool> is_mounted_alone(const std::string& path) {
   return error ? std::nullopt : std::optional(own != mount_of(real.parent_path()));
 }
 
-// Returns an error if the file has, or may have, a second path: SQLite finds the log and its index
-// by the path of the file.
+// Returns an error if the file has, or may have, a second path. SQLite finds the log and its index
+// by the path of the file, so two processes with different paths would use different logs.
 Result<void> check_single_path(const std::string& path, const struct stat& file) {
   const std::string why =
       ": SQLite keeps its log beside each path, so two jobs could hold one lock; ";
@@ -83,11 +85,12 @@ Result<void> check_single_path(const std::string& path, const struct stat& file)
 }  // namespace
 
 int open_judged(const char* path, int flags, int mode) {
-  // O_NONBLOCK: the path may be a FIFO.
+  // With O_NONBLOCK, the call does not wait if the path is a FIFO.
   const int fd = ::open(path, flags | O_CLOEXEC | O_NONBLOCK, mode);
   struct stat file {};
   if (fd < 0 || ::fstat(fd, &file) != 0) return fd;
-  if (S_ISDIR(file.st_mode) || S_ISCHR(file.st_mode)) return fd;  // such as /dev/urandom
+  // Not a file of locks: /dev/urandom, for instance.
+  if (S_ISDIR(file.st_mode) || S_ISCHR(file.st_mode)) return fd;
   const auto fault = local::fault_of_file(file, directory_of(path));
   if (!fault) return fd;
   ::close(fd);
@@ -107,7 +110,8 @@ std::string directory_of(const std::string& path) {
 Result<void> check_database_file(const std::string& path) {
   if (auto checked = local::check_place(path, /*is_file=*/true); !checked) return checked;
   struct stat file {};
-  // It will be created, or opening it fails with the reason.
+  // If the file does not exist, it will be created. If it cannot be looked at, opening it fails
+  // with the reason.
   if (::stat(path.c_str(), &file) != 0) return {};
   if (S_ISDIR(file.st_mode))
     return cannot_keep(
@@ -126,7 +130,7 @@ Result<void> make_database_file(const std::string& path) {
   if (made && ::stat(directory_of(path).c_str(), &directory) == 0)
     local::share_new_file(made.get(), directory);
   if (made || number == EEXIST) return {};
-  if (::access(path.c_str(), F_OK) == 0) return {};  // it may still be readable
+  if (::access(path.c_str(), F_OK) == 0) return {};  // it exists, and may be readable
   return local::with_advice(
       {local::meaning_of(number), "cannot make " + printable(path) + ": " + errno_text(number)},
       directory_of(path));

@@ -40,7 +40,7 @@ Finding judge_file(const std::string& path) {
                 "let its owner run: chmod g+w on the file and on its -wal and -shm");
 }
 
-// Checks the whole file: the next lock may need a damaged page of any table.
+// Checks the whole file for damage, because the next lock may need any page of it.
 Finding judge_content(const std::string& path, const ExamineTerms& terms) {
   auto db = SqliteDatabase::open(path, nullptr);
   if (!db) return not_seen(db.error().text);

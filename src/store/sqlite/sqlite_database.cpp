@@ -21,13 +21,14 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Numbers of instructions (steps) of SQLite's virtual machine: the most in one statement, and those
-// between two calls of on_turn(). A statement of ours has 100 steps, and the schema of the file
-// (constraints, indexes) must not add many more: SQLite calls on_turn() only in loops, and building
-// a text of k_answer_bytes may be one step.
+// SQLite runs a statement as instructions of a virtual machine, which SQLite calls steps.
+// k_most_steps limits the steps of one statement: a statement of dlock has 100, and what the schema
+// of the file adds (constraints, indexes) must be few. k_steps_of_a_turn is how many steps pass
+// between two calls of on_turn(). The first limit is needed because SQLite calls on_turn() only in
+// loops, and one step can build a text of k_answer_bytes.
 constexpr int k_most_steps = 512;
 constexpr int k_steps_of_a_turn = 32;
-constexpr int k_long_log = 1000;  // in pages: the default of SQLite
+constexpr int k_long_log = 1000;  // SQLite's default, in pages
 
 Errc meaning_of(int code, int number) {
   switch (code & 0xff) {
@@ -42,21 +43,22 @@ Errc meaning_of(int code, int number) {
       return Errc::timed_out;
     case SQLITE_IOERR:
       return Errc::unavailable;
-    default:  // FULL, CORRUPT, NOTADB, NOMEM, a table of another shape, …: the user must repair it
+    // FULL, CORRUPT, NOTADB, NOMEM, a table with other columns, …: the user must repair the file.
+    default:
       return Errc::refused;
   }
 }
 
 bool judge_what_is_opened() {
   sqlite3_vfs* const files = ::sqlite3_vfs_find(nullptr);
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as SQLite declares it
+  // SQLite declares it with this type
   const auto ours = reinterpret_cast<sqlite3_syscall_ptr>(&open_judged);
   return files != nullptr && files->xSetSystemCall(files, "open", ours) == SQLITE_OK;
 }
 
-// Replaces the functions k_slow of SQL by an error. One step of such a function can take hours with
-// long texts: its time grows with the product of the lengths. No statement of ours needs them, and
-// a constraint that needs them is refused.
+// Replaces some functions of SQL by an error: one call of such a function can take hours with long
+// texts, because its time grows with the product of their lengths. No statement of dlock uses these
+// functions. A constraint in the file that uses one makes the statement fail.
 void leave_out_slow_functions(sqlite3* db) {
   constexpr std::pair<const char*, int> k_slow[] = {{"glob", 2},
                                                     {"instr", 2},
@@ -98,7 +100,7 @@ Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::string& 
   one->begin(BootClock::now() + 1s);
   static const bool judges = judge_what_is_opened();
   if (!judges) return Error{Errc::system, "cannot use SQLite: dlock cannot see what it opens"};
-  (void)take_refusal();  // forgets a refusal of an earlier database
+  (void)take_refusal();  // forgets why a file of an earlier database was refused
   if (auto made = make_database_file(path); !made) return made.error();
   ::sqlite3_hard_heap_limit64(limits::k_sqlite_bytes);
   constexpr int k_flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
@@ -124,13 +126,14 @@ Result<void> SqliteDatabase::set_up() {
   ::sqlite3_limit(db_, SQLITE_LIMIT_VDBE_OP, k_most_steps);
   ::sqlite3_limit(db_, SQLITE_LIMIT_ATTACHED, 0);
   leave_out_slow_functions(db_);
-  // Other users may have written the file: nothing in it may run code.
+  // Another user may have written the file, so nothing in the file may run code.
   ::sqlite3_db_config(db_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   ::sqlite3_db_config(db_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   ::sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   ::sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   ::sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-  ::sqlite3_wal_hook(db_, &on_commit, this);  // in place of the automatic checkpoint
+  // on_commit() takes the place of SQLite's automatic checkpoint.
+  ::sqlite3_wal_hook(db_, &on_commit, this);
   if (::sqlite3_db_readonly(db_, "main") == 1) return {};
   std::string mode;
   const auto take = [&](const SqliteRow& row) { mode = row.text(0); };
@@ -141,7 +144,7 @@ Result<void> SqliteDatabase::set_up() {
   return run("PRAGMA synchronous=NORMAL");
 }
 
-// Returns the error for what SQLite reports: "cannot <act> /var/lib/dlock/dlock.db: permission
+// Returns the error for what SQLite has reported: "cannot <act> /var/lib/dlock/dlock.db: permission
 // denied".
 Error SqliteDatabase::failed(std::string_view act) const {
   const std::string what = "cannot " + std::string(act) + ' ' + printable(path_) + ": ";
@@ -165,8 +168,9 @@ Error SqliteDatabase::failed(std::string_view act) const {
   return local::with_advice({meaning, what + printable(reason)}, directory_of(path_));
 }
 
-// Called by SQLite if another writer has the lock, usually for microseconds: waits 1, 2, then 4 ms.
-// Returns 0 if the call should give up, otherwise 1.
+// SQLite calls this if another process has the write lock, which is usually a matter of
+// microseconds. Waits for 1, 2, then always 4 ms. Returns 1 if SQLite is to try again, 0 if it is
+// to give up.
 int SqliteDatabase::on_busy(void* self, int tries) {
   auto* const db = static_cast<SqliteDatabase*>(self);
   const Time now = BootClock::now();
@@ -249,10 +253,11 @@ Result<void> SqliteDatabase::run(std::string_view sql,
 bool SqliteDatabase::has_moved() {
   int moved = 0;
   ::sqlite3_file_control(db_, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-  // SQLite follows symbolic links and keeps the log beside the real file.
+  // SQLite follows symbolic links, and keeps the log beside the real file.
   const std::string file = ::sqlite3_db_filename(db_, "main");
   if (file != path_ && !is_same_file(file, path_)) moved = 1;
-  // The log and its index exist from the first statement until the last connection is closed.
+  // The log and its index exist from the first statement on, until the last process closes its
+  // connection.
   for (auto& [end, first_seen] : beside_) {
     struct stat now {};
     const ino_t seen = ::stat((file + end).c_str(), &now) == 0 ? now.st_ino : 0;
@@ -264,7 +269,7 @@ bool SqliteDatabase::has_moved() {
 
 void SqliteDatabase::shorten_log() {
   if (log_pages_ < k_long_log) return;
-  // Does not wait: if another process is writing, the next writer makes the checkpoint.
+  // Does not wait. If another process is writing, its checkpoint or a later one shortens the log.
   limit_ = BootClock::now();
   if (::sqlite3_wal_checkpoint_v2(db_, "main", SQLITE_CHECKPOINT_RESTART, nullptr, nullptr) ==
       SQLITE_OK) {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// SqliteDatabase: one connection to a file of SQLite, for all that dlock needs: statements within a
-// transaction, in write-ahead mode. Only this class uses the library.
+// SqliteDatabase: one connection to an SQLite file, with what dlock needs: statements within a
+// transaction, with a write-ahead log. No other class uses the library.
 //
-// Promises: a call that waits for another writer, or that computes because of the file's schema,
-// ends at its limit or when it is interrupted. No value is longer than k_answer_bytes. The next
-// reader sees a commit, but the commit may not survive a power failure (synchronous is NORMAL):
-// leases end with the boot anyway. Not promised: that a call ends if it hangs in the kernel, on a
-// disk (StoreTraits::may_hang). One thread at a time.
+// It promises that a call ends at its limit, or when it is interrupted, if it waits for another
+// writer or computes because of the file's schema. No value is longer than k_answer_bytes. The next
+// reader sees what was committed, but the commit may not survive a power failure (synchronous is
+// NORMAL): leases end with the boot anyway. It does not promise that a call ends if the disk hangs
+// in the kernel (StoreTraits::may_hang). One thread at a time.
 //
-// SQLite's automatic checkpoints are off. Only shorten_log() makes one, under the write lock: up to
-// SQLite 3.51.2 a checkpoint beside a writer may lose what is being written (sqlite.org/wal.html,
-// "The WAL-Reset Bug"). The last process leaves the log: creating it again would cost each run two
-// syncs.
+// A checkpoint writes the log into the database. SQLite's automatic checkpoints are off; only
+// shorten_log() makes one, while this process has the write lock. Up to SQLite 3.51.2 a checkpoint
+// beside a writer may lose what is being written (sqlite.org/wal.html, "The WAL-Reset Bug"). The
+// last process does not remove the log, because creating it again would cost each run two syncs.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -50,8 +50,8 @@ class SqliteDatabase {
   using Value = std::variant<std::int64_t, std::string>;
   using Each = std::function<void(const SqliteRow&)>;
 
-  // Opens the file, and creates it if it is missing; a read-only file is opened for reading. Waits
-  // only for the disk.
+  // Opens the file. Creates it if it does not exist; opens a file without the right to write for
+  // reading. Waits only for the disk.
   static Result<std::unique_ptr<SqliteDatabase>> open(const std::string& path,
                                                       const Interrupt* interrupt);
   SqliteDatabase(const SqliteDatabase&) = delete;
@@ -59,22 +59,23 @@ class SqliteDatabase {
   ~SqliteDatabase();
 
   // Begins a transaction that writes; waits for the write lock. After Errc::timed_out and
-  // Errc::cancelled none has begun.
+  // Errc::cancelled no transaction has begun.
   Result<void> begin_write(Time limit);
   Result<void> begin_read(Time limit);
   Result<void> commit();
   void roll_back();  // drops what the transaction has written
 
-  // Runs one statement. `values`: for its "?"; `each` is called with each row.
+  // Runs one statement. `values` stand for its "?", in their order; `each` is called with each row.
   Result<void> run(std::string_view sql,
                    const std::vector<Value>& values = {},
                    const Each& each = {});
 
   // Returns whether the path of the database, of its log or of its index now names another file or
-  // none: other processes then do not see what is written here.
+  // no file. If so, other processes do not see what is written here.
   bool has_moved();
 
-  // Makes a checkpoint if the log is long and no other process is writing.
+  // Makes a checkpoint if the log is long and no other process is writing. Then the log is used
+  // from its start again.
   void shorten_log();
 
  private:
@@ -91,8 +92,8 @@ class SqliteDatabase {
   const Interrupt* interrupt_;
   sqlite3* db_ = nullptr;
   Time limit_{};              // limit of the running call
-  Time looks_again_{};        // the next check for an interrupt
-  bool interrupted_ = false;  // an interrupt has ended the call
+  Time looks_again_{};        // time of the next test for an interrupt
+  bool interrupted_ = false;  // an interrupt has ended the newest call
   int log_pages_ = 0;
   std::array<std::pair<const char*, ino_t>, 2> beside_{{{"-wal", 0}, {"-shm", 0}}};
 };

@@ -31,7 +31,8 @@ constexpr std::string_view k_tables[] = {
     "CREATE TABLE IF NOT EXISTS dlock_line (name TEXT NOT NULL, arrival INTEGER NOT NULL, waiter "
     "TEXT NOT NULL, alive_until INTEGER NOT NULL, who TEXT NOT NULL, PRIMARY KEY (name, arrival)) "
     "WITHOUT ROWID"};
-// The row of a free lock keeps the last holder and its start.
+// Writes the row of a lock. If the lock is free, the row keeps the last holder and the start of its
+// hold.
 constexpr std::string_view k_write_lock =
     "INSERT INTO dlock (name, lock_until, locked_at, locked_by, token, version, state) VALUES (?1, "
     "strftime('%Y-%m-%d %H:%M:%f', ?2 / 1e6, 'unixepoch'), "
@@ -65,7 +66,7 @@ std::string SqliteStore::where() const {
   return local::url_of(k_scheme, place_.path);
 }
 
-// Connects if there is no connection, or if the file was removed or replaced since.
+// Connects if there is no connection, or if the file was removed or replaced since it was opened.
 Result<void> SqliteStore::connect() {
   if (db_ && !db_->has_moved()) return {};
   if (db_) {
@@ -106,7 +107,7 @@ Result<StoredLock> SqliteStore::load(const std::string& name) {
     if (local::is_of_another_boot(*parsed, machine_.stamp())) lease_table::make_free(parsed->state);
     lock = std::move(parsed->state);
   }
-  std::size_t bytes = 0;  // size of the line, which another program may have written
+  std::size_t bytes = 0;  // size of the line, which another program may have made too long
   done = db_->run(
       "SELECT arrival, waiter, alive_until, who FROM dlock_line WHERE name = ? "
       "ORDER BY arrival",
@@ -249,7 +250,8 @@ Result<std::vector<std::string>> SqliteStore::list(std::string_view glob, Time l
       db_->run("SELECT name, state FROM dlock ORDER BY name", {}, [&](const SqliteRow& row) {
         const std::string name = row.text(0);
         const auto lock = parse_state_file(row.text(1));
-        // A damaged row may contain a lock: inspect says what is wrong with it.
+        // The row is damaged, so the lock may be held: it is listed, and inspect says what is wrong
+        // with the row.
         const bool is_free = lock && (local::is_of_another_boot(*lock, machine_.stamp()) ||
                                       !lease_table::is_live(lock->state, machine_.now()));
         if (!is_free && lease_table::glob_matches(glob, name)) names.push_back(name);
@@ -261,7 +263,8 @@ Result<std::vector<std::string>> SqliteStore::list(std::string_view glob, Time l
 Result<void> SqliteStore::watch_rows(const std::vector<LockName>& /*names*/,
                                      const std::vector<std::string>& /*ids*/,
                                      Time /*limit*/) {
-  if (auto ready = connect(); !ready) return ready;  // creates the file
+  // This creates the file, so that it can be watched.
+  if (auto ready = connect(); !ready) return ready;
   auto events = FileEvents::of(place_.path, IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
   if (!events) return events.error();
   events_ = std::move(*events);
@@ -271,7 +274,7 @@ Result<void> SqliteStore::watch_rows(const std::vector<LockName>& /*names*/,
 Result<bool> SqliteStore::await_change(Time until) {
   const auto any = [](std::string_view) { return true; };
   auto told = events_.wait(any, until, interrupt_);
-  // A replaced file reports no more changes: watches the file that is now at the path.
+  // A replaced file reports no more changes. So the file that is now at the path is watched.
   if (told && *told && db_ && db_->has_moved()) (void)watch_rows({}, {}, until).has_value();
   return told;
 }

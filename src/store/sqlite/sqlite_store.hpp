@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// SqliteStore: locks for one machine in a file, without a server:
+// SqliteStore: keeps locks for the processes of one machine in a file, without a server:
 // "sqlite:///var/lib/dlock/dlock.db". With "?shared=no" the user says that no other machine uses
 // the file system.
 //
-// First come, first served: the lines are rows. A release wakes the waiters by setting the
-// modification time of the file after its commit (inotify(7) reports the write itself too early:
-// the next reader cannot see it yet). A lease ends at its time on CLOCK_BOOTTIME or with the
-// reboot, but not with its process. The last token and the last success survive both.
-// So it is no SqlStore: there the server's wall clock decides, and rows are locked one by one.
+// Claims are granted in the order of their arrival: the lines are rows of a table. A release wakes
+// the waiters, because after its commit it sets the modification time of the file, which inotify(7)
+// reports. (inotify reports the write itself, too, but before the next reader can see it.) A lease
+// ends at its time on CLOCK_BOOTTIME or with a reboot, but not with its process. The last token and
+// the last success survive both. This is no SqlStore: there the server's wall clock decides, and
+// each row is locked by itself.
 //
-// Several names change in one transaction. A row that cannot be parsed is an error, never a free
-// lock. If the file was removed or replaced, its locks are gone, as after DEL in Redis. Not
-// promised: exclusion between two kernels that use one disk. SQLite itself demands: remove the
-// file, its -wal and its -shm together, and only while no job runs.
+// Several names are changed in one transaction. A row that cannot be parsed is an error, never a
+// free lock. If the file is removed or replaced, its locks are gone, as after DEL in Redis. It does
+// not promise that two kernels which use one disk exclude each other. SQLite itself demands that
+// the file, its -wal and its -shm are removed together, and only while no job runs.
 #pragma once
 
 #include "base/result.hpp"
@@ -34,7 +35,7 @@ namespace dlock {
 class SqliteStore final : public TableStore {
  public:
   static Result<local::Place> place_of(const StoreOptions& options);
-  // Creates the file if it is missing; its directory must exist.
+  // Opens the store. Creates the file if it does not exist; the file's directory must exist.
   static Result<std::unique_ptr<LockStore>> open(const local::Place& place,
                                                  const StoreOptions& options);
 
@@ -58,7 +59,7 @@ class SqliteStore final : public TableStore {
   Result<bool> await_change(Time until) override;
 
   Result<void> connect();
-  // The functions below need a transaction that has begun.
+  // The functions below may be called only within a transaction.
   Result<void> prepare_tables();
   Result<std::vector<State>> load_all(const std::vector<LockName>& names);
   Result<State> load(const std::string& name);
