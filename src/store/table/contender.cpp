@@ -23,7 +23,8 @@ std::string json_of(const StoredLock& state) {
 
 }  // namespace
 
-// Reads the text of an epoch. A text that dlock did not write counts as no epoch.
+// Reads an epoch from the text in which the store keeps it. A text that dlock did not write counts
+// as "no epoch".
 Epoch Epoch::read(std::string_view text, std::int64_t version) {
   Epoch epoch{.version = version};
   const auto read = std::from_chars(text.begin(), text.end(), epoch.value);

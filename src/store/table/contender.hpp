@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Shared by the stores that keep one entry for each holder and each waiter of a lock, in their
-// order of arrival: keys of etcd, nodes of ZooKeeper. The server deletes an entry when its lease or
-// session ends, so an existing entry is alive. The time left is unknown; a lease counts with the
-// full length that was asked for. Pure.
+// For stores that keep one entry for each holder and each waiter of a lock, in the order of their
+// arrival: a key in etcd, a node in ZooKeeper. The server deletes an entry when the lease or
+// session of its process ends, so an entry that exists belongs to a living process. How much time a
+// lease has left is unknown; it is taken to have its full length. Pure.
 #pragma once
 
 #include "base/result.hpp"
@@ -22,34 +22,36 @@
 
 namespace dlock::contender {
 
-// Other stores' tokens are microseconds of a clock. To be comparable with them, a token here is the
-// number of the write that granted it (a revision, a zxid) plus the epoch: a number kept in the
-// store that makes the sum about that time.
+// A number that dlock keeps in the store and adds to the number of a write (a revision of etcd, a
+// zxid of ZooKeeper) to make a fencing token. In other stores a token is a time in microseconds.
+// With the epoch, a token here is about the same time, so that it can be compared with theirs.
 //
-// A claim that finds the epoch too small by its host's clock raises it, and a grant requires that
-// the epoch has not changed since it was read. So the tokens of a store grow whatever the clocks
-// say. The clocks matter only if the store has lost its data or replaces another store.
+// A claim raises the epoch if its host's clock shows that the epoch is too small. A grant fails if
+// the epoch has changed since the claim read it. So the tokens of one store grow whatever the
+// clocks show. The clocks matter only if the store has lost its data or has replaced another store.
 struct Epoch {
-  std::int64_t value = 0;    // 0: no epoch
-  std::int64_t version = 0;  // the store's version of the epoch
+  std::int64_t value = 0;    // 0: the store has no epoch yet
+  std::int64_t version = 0;  // the store's own version number of the epoch
 
   static Epoch read(std::string_view text, std::int64_t version);
   std::string text() const { return std::to_string(value); }
-  // Returns the epoch for a grant whose write has this number or a later one. It is larger than
-  // `value` if otherwise the token would be more than k_late behind the clock, or not larger than
-  // `known`. Tokens stay below 2^53 for numbers up to k_numbers.
+  // Returns the epoch for a grant. `number` is the number of the write that grants, or an earlier
+  // one. Returns a larger epoch than `value` if otherwise the token would be more than k_late
+  // behind the clock, or not larger than `known`. Tokens stay below 2^53 for numbers up to
+  // k_numbers.
   std::int64_t for_grant(std::int64_t number, std::int64_t wall_us, FencingToken known) const;
 
   static constexpr std::chrono::microseconds k_late = std::chrono::seconds(1);
   static constexpr std::int64_t k_most = std::int64_t{1} << 53;
-  static constexpr std::int64_t k_numbers = k_most / 4;  // a clock past the year 2184 is ignored
+  // A clock that shows a time after the year 2184 is ignored.
+  static constexpr std::int64_t k_numbers = k_most / 4;
 };
-// Returns the largest token recorded in these locks.
+// Returns the largest token among the holds of these locks.
 FencingToken largest_token(const std::vector<lease_table::StoredLock>& states);
 
-// Returns a holder's value: a state file (record_json.hpp) with this lease alone, and the lease's
-// length in place of its end. The file's token is the epoch. A hold whose token is 0 has as its
-// token the epoch plus the number of the write that stores the value.
+// Returns the text for the entry of a holder: a state file (record_json.hpp) that has only this
+// lease, with the lease's length in place of its end. Its "token" is the epoch. If the token of a
+// hold in it is 0, the hold's token is the epoch plus the number of the write that stores the text.
 std::string lease_json(const OwnerId& owner,
                        lease_table::Lease lease,
                        Duration ttl,
@@ -61,33 +63,33 @@ struct Holder {
   lease_table::Lease lease;
   std::uint32_t slots = 0;
 };
-// Returns the holder; nullopt: it is no holder's value. `written`: the number of the write that
-// stored it.
+// Reads the entry of a holder; nullopt: it is not the entry of a holder. `written` is the number of
+// the write that stored it.
 std::optional<Holder> parse_lease(std::string_view json,
                                   FencingToken written,
                                   lease_table::StoreTime now);
 
-// Returns the waiter; nullopt: it is no waiter's value. A waiter's value is place_json(). `arrival`
-// grows along the line.
+// Reads the entry of a waiter, which is a text of place_json(); nullopt: it is not the entry of a
+// waiter. `arrival` is a number that grows along the line.
 std::optional<lease_table::Place> parse_waiter(std::string_view json,
                                                std::int64_t arrival,
                                                lease_table::StoreTime now);
-// How long a waiter that exists counts as alive when it is read. A new try makes it count as alive
-// a little longer: that difference shows that there was a try.
+// How long a waiter counts as alive after its entry was read. It is a little less than after a try
+// by the waiter itself (k_line_life), so that the difference shows whether there was a try.
 constexpr Duration k_seen_alive = lease_table::k_line_life - Duration(1);
 
-// Returns the index of the waiter that became the holder of this lease.
+// Returns the index of the waiter that has become the holder of this lease.
 std::optional<std::size_t> waiter_of(const lease_table::Lease& lease,
                                      const std::map<std::string, std::size_t>& waiters);
 
-// Adds to the error `why` of a step, if it is timed_out, that the locks changed `changes` times
-// while the step read or wrote them, so that it does not look as if the server was silent. Returns
-// any other error, or any error with 0 changes, as it is.
+// Returns the error `why`. If it is Errc::timed_out and `changes` is not 0, its text also says that
+// the locks changed so many times while they were read or written. Otherwise it would look as if
+// the server had been silent.
 Error outpaced(const std::string& where,
                int changes,
                Error why = {Errc::timed_out, "no time left"});
 
-// Returns copies of the states in the rows, for a step that changes them.
+// Returns copies of the states in the rows, so that they can be changed.
 template <class Row>
 std::vector<lease_table::StoredLock> states_of(const std::vector<Row>& rows) {
   std::vector<lease_table::StoredLock> states;
@@ -97,18 +99,21 @@ std::vector<lease_table::StoredLock> states_of(const std::vector<Row>& rows) {
   return states;
 }
 
-// Returns whether there is something to write into the note of the lock. The note outlives all
-// entries of the lock: it has the last success and the released holds of `acquire`.
+// Returns whether the lock needs a note. The note is an entry that outlives the holders' and
+// waiters' entries. It keeps the last success (--once-per) and which holds of `dlock acquire` were
+// released.
 bool has_note(const lease_table::StoredLock& state);
 std::string note_json(const lease_table::StoredLock& state);
 void take_note(std::string_view json, lease_table::StoredLock& state);
 
-// Measures the turns of first waiters. These servers show no clock, so a waiter measures another
-// waiter's turn of one second by its own clock, from when it saw that the turn had begun. Our own
-// turn lasts until another waiter has ended it.
+// Measures how long the first waiters' turns last. These servers show no clock. So a waiter
+// measures another waiter's turn by its own clock, from the time at which it saw that the turn had
+// begun; the turn is over after a second. A waiter's own turn lasts until another waiter has ended
+// it.
 class Turns {
  public:
-  // Sets until when the first waiter in the line of `state` counts as alive. `state` was just read.
+  // Sets the time until which the first waiter in the line counts as alive. `state` was read just
+  // now.
   void note(const std::string& lock,
             lease_table::StoredLock& state,
             lease_table::StoreTime now,
@@ -119,7 +124,7 @@ class Turns {
     std::string id;
     lease_table::StoreTime since;
   };
-  std::map<std::string, Turn> turns_;  // by lock
+  std::map<std::string, Turn> turns_;  // the key is the lock
 };
 
 }  // namespace dlock::contender

@@ -22,7 +22,7 @@ Found find_hold(const StoredLock& state, const OwnerId& owner, const HoldSerial&
   return {&lease->second, &hold->second};
 }
 
-// Returns whether the claim relies on a hold of this name that was lost.
+// Returns whether the claim relies on an ancestor's hold of this name, and that hold was lost.
 bool lost_above(const StoredLock& state, const Claim& claim, const LockName& name) {
   return std::any_of(claim.ancestors.begin(), claim.ancestors.end(), [&](const auto& hold) {
     if (hold.key != name.text()) return false;
@@ -33,9 +33,10 @@ bool lost_above(const StoredLock& state, const Claim& claim, const LockName& nam
   });
 }
 
-// Returns a plan if an earlier attempt of this claim was granted to this owner, which is the
-// claim's own or an ancestor's: the plan is to return that hold. A hold that was revoked since is
-// not granted again, and is lost for a claim that relies on it.
+// Returns a plan if this claim was granted to `owner` before, and only the answer was lost: the
+// plan is to return that hold. `owner` is the claim's own or an ancestor's. A hold that was revoked
+// meanwhile is not returned: the plan is to refuse, or, if the claim relies on the hold, to report
+// its loss.
 std::optional<Plan> again(const StoredLock& state,
                           const Claim& claim,
                           const LockName& name,
@@ -47,8 +48,8 @@ std::optional<Plan> again(const StoredLock& state,
   return Plan{Plan::Kind::again, owner, mine.record->token, mine.record->mode, mine.record->slot};
 }
 
-// Returns the mode in which a claim joins its ancestor's hold; nullopt: the modes conflict, so the
-// claim would wait for its own ancestor.
+// Returns the mode in which the claim joins an ancestor's hold of mode `above`. nullopt: the modes
+// conflict, so the claim cannot join, and would wait for its own ancestor.
 std::optional<Mode> joined_mode(Mode above, std::uint32_t slots, const Claim& claim) {
   const bool wants_slot = claim.mode == Mode::slots;
   if (above == Mode::slots && wants_slot && claim.slots == slots) return Mode::slots;
@@ -59,9 +60,9 @@ std::optional<Mode> joined_mode(Mode above, std::uint32_t slots, const Claim& cl
   return std::nullopt;
 }
 
-// Returns the plan to join the nearest ancestor whose hold still exists; nullopt: no ancestor has
-// one. The owner alone is not enough: an ancestor that has released no longer protects its late
-// descendants.
+// Returns the plan to join the nearest ancestor whose hold still exists; nullopt: no ancestor has a
+// hold. An equal owner is not enough, because the ancestor with this owner may have released its
+// hold, and another run of the same owner may still hold the name.
 std::optional<Plan> join(const StoredLock& state, const Claim& claim) {
   for (auto hold = claim.ancestors.rbegin(); hold != claim.ancestors.rend(); ++hold) {
     const Found above = find_hold(state, hold->owner, hold->serial);
@@ -83,8 +84,9 @@ std::uint32_t lowest_free_slot(const StoredLock& state) {
   return slot;
 }
 
-// Returns the least token for a new grant. It follows the clock in case the stored token was lost;
-// the stored token counts if the clock was set back.
+// Returns the least token that a new grant may have: about the time of the clock, in case the
+// stored token was lost. The grant's token is also larger than the stored token, in case the clock
+// was set back.
 FencingToken least_token(const Claim& claim, const Moment& moment) {
   const std::chrono::microseconds clock(std::max<std::int64_t>(moment.wall_us, 1));
   const std::chrono::microseconds proposed(claim.proposes);
@@ -92,7 +94,7 @@ FencingToken least_token(const Claim& claim, const Moment& moment) {
   return static_cast<FencingToken>((close ? proposed : clock).count());
 }
 
-// Returns the plan for the first hold of a new lease.
+// Begins a new lease: returns the plan for its first hold, with its token and slot.
 Plan begin(StoredLock& state, const Claim& claim, const Moment& moment) {
   state.token = moment.numbers_writes ? 0 : std::max(state.token + 1, least_token(claim, moment));
   Plan plan{Plan::Kind::fresh, claim.owner, state.token, claim.mode};
@@ -130,7 +132,7 @@ const HoldRecord& carry_out(const Plan& plan,
   Lease& lease = state.leases[hold.owner];
   extend(lease, claim.ttl, moment.now);
   return lease.holds
-      .try_emplace(claim.serial,  // a repeated claim keeps the hold it has
+      .try_emplace(claim.serial,  // if the claim is repeated, this keeps the hold that exists
                    HoldRecord{.id = hold_id(hold.owner, claim.serial),
                               .who = claim.who,
                               .token = hold.token,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a claim gets for one name. It is planned first, so that several names are granted all or
-// none, and then carried out.
+// Decides what a claim gets for one name. This is done in two steps: first a plan is made for each
+// name, and only if no plan is a refusal, all plans are carried out. So several names are granted
+// all or none.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -13,27 +14,28 @@ namespace dlock::lease_table {
 
 struct Plan {
   enum class Kind {
-    again,  // an earlier attempt of this claim was granted: the same hold
-    join,   // a hold beside the ancestor's hold
-    fresh,  // a new lease
+    again,  // this claim was granted before: it gets the same hold
+    join,   // a hold in an ancestor's lease
+    fresh,  // the first hold of a new lease
     refused,
-    other_slots,  // refused: the name is held with another number of slots
-    lost,         // refused: a hold that the claim relies on was lost
+    other_slots,  // refused: the holders use another number of slots
+    lost,         // refused: a hold on which the claim relies was lost
   };
   Kind kind = Kind::refused;
-  OwnerId owner = {};      // the lease's owner; empty if refused
-  FencingToken token = 0;  // for again and join: the hold's token
+  OwnerId owner = {};      // owner of the lease; empty if refused
+  FencingToken token = 0;  // for `again` and `join`: the token of the lease
   Mode mode = Mode::plain;
   std::optional<std::uint32_t> slot = {};
-  bool by_ancestor = false;  // for refused: Refusal::by_ancestor
-  bool turn = false;         // for refused: there is room, but it is for the first waiter in line
+  // For `refused`: an ancestor holds the name, in a mode that the claim cannot join.
+  bool by_ancestor = false;
+  bool turn = false;  // for `refused`: the lock has room, but it is another waiter's turn
 };
 
-// Returns the plan for `name`, one of the claim's names. `state`: without dead leases and silent
-// waiters.
+// Returns the plan for `name`, which is one of the claim's names. Leases that have ended and
+// waiters that are silent must have been removed from `state`.
 Plan plan_for(const StoredLock& state, const Claim& claim, const LockName& name);
 
-// Carries out a plan on the state for which it was made. Returns the hold as recorded in the state.
+// Carries out the plan that plan_for() has made for this state. Returns the hold in the state.
 const HoldRecord& carry_out(const Plan& plan,
                             StoredLock& state,
                             const Claim& claim,

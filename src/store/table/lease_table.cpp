@@ -17,16 +17,18 @@ namespace dlock::lease_table {
 
 namespace {
 
-constexpr std::size_t k_most_listed = 64;  // at most this many owners, and this many waiters
+// How many owners, and how many waiters, are shown at most.
+constexpr std::size_t k_most_listed = 64;
 
-// Returns how long ago the last success was granted; nullopt: the claim wants to run in spite of
-// it.
+// Returns how long ago the last success was granted; nullopt: there is no success, or none recent
+// enough to keep this claim (--once-per) from running.
 std::optional<Duration> done_ago(const StoredLock& state,
                                  const Claim& claim,
                                  const Moment& moment) {
   if (!state.success || wall_ms(moment) >= state.success->until_ms) return std::nullopt;
   const std::chrono::milliseconds ago(wall_ms(moment) - state.success->since_ms);
-  // A success far in the future means that the clock was set back: it proves nothing.
+  // A success that is far in the future was written before the clock was set back. It proves
+  // nothing.
   if (std::chrono::abs(ago) >= claim.once_per) return std::nullopt;
   return std::max(ago, std::chrono::milliseconds(0));
 }
@@ -40,8 +42,8 @@ std::optional<LastSuccess> last_success(const StoredLock& state, const Moment& m
                      .left = std::chrono::milliseconds(until - now)};
 }
 
-// Returns Done if every name has a recent success, unless a name is already held by us or by an
-// ancestor.
+// Returns Done if all names have a recent success, so that the claim need not run. Returns nullopt
+// if a name has none, or if this claim or an ancestor already holds a name.
 std::optional<Done> done_before(const States& states,
                                 const std::vector<Plan>& plans,
                                 const Claim& claim,
@@ -62,8 +64,8 @@ LeaseLeft left_of(const Lease& lease, StoreTime now) {
   return lease.at_most ? LeaseLeft::at_most(left) : LeaseLeft(left);
 }
 
-// Returns how long it takes until the lock has room. One expired lease is enough for slots
-// (`one_is_enough`); otherwise all leases must expire.
+// Returns how long it takes until the lock has room because leases end. `one_is_enough`: the end of
+// one lease gives room, as with slots. Otherwise all leases must end.
 LeaseLeft lease_left(const StoredLock& state, StoreTime now, bool one_is_enough) {
   const Lease* counts = nullptr;
   for (const auto& [owner, lease] : state.leases) {
@@ -74,8 +76,8 @@ LeaseLeft lease_left(const StoredLock& state, StoreTime now, bool one_is_enough)
   return counts != nullptr ? left_of(*counts, now) : LeaseLeft(Duration::zero());
 }
 
-// Returns what is wrong with a foreign holder's clock if it cannot be the table's clock; otherwise
-// an empty text.
+// Returns a doubt about a foreign holder (a program other than dlock), if its times are so far
+// ahead that its clock cannot be the clock of the table. Otherwise the text is empty.
 std::string doubt_of(const ForeignHold& foreign, StoreTime now) {
   using namespace std::chrono;
   const auto ahead = foreign.since.value_or(now) - now;
@@ -96,7 +98,8 @@ void show_foreign(const ForeignHold& foreign, StoreTime now, Holding& holding) {
   holding.doubt = doubt_of(foreign, now);
 }
 
-// Returns all of the holding but the list of waiters, which only inspect adds.
+// Returns the state of the lock for display, without the list of waiters, which only inspect()
+// adds.
 Holding holding_of(const StoredLock& state, const Moment& moment) {
   Holding holding;
   holding.now_ms = wall_ms(moment);
@@ -131,8 +134,8 @@ Holding in_the_way(const StoredLock& state, const Claim& claim, const Moment& mo
   return holding;
 }
 
-// Returns the first name that is refused. A name refused by an ancestor's hold comes before others,
-// because waiting for it cannot help.
+// Returns the index of the first name that is refused. A name that an ancestor's hold refuses is
+// returned before any other, because waiting cannot help there.
 std::optional<std::size_t> first_refused(const std::vector<Plan>& plans) {
   std::optional<std::size_t> refused;
   for (std::size_t i = plans.size(); i-- > 0;) {
@@ -260,7 +263,8 @@ RenewReply check(const States& states, const Holds& holds, const Moment& moment)
   for (std::size_t i = 0; i < states.size(); ++i) {
     RenewReply one = check_one(*states[i], holds[i], moment);
     one.which = i;
-    // A loss is reported before a revocation, and the first loss or revocation before later ones.
+    // A loss counts more than a revocation. Of two losses or two revocations, the first one is
+    // reported.
     if (one.verdict == RenewVerdict::lost && ++lost > 1) continue;
     if (one.verdict == RenewVerdict::revoked && reply.verdict != RenewVerdict::held) continue;
     if (one.verdict != RenewVerdict::held) reply = std::move(one);
@@ -322,7 +326,8 @@ RevokeReply revoke(StoredLock& state, const RevokeOrder& order, const Moment& mo
     const auto here = at++;
     Lease& lease = here->second;
     if (!is_live(lease, moment.now) || !is_meant(order, here->first, lease)) continue;
-    if (order.now || is_kept(lease)) {  // a kept lease has no holder
+    // A kept lease has no holder that could be told to release it.
+    if (order.now || is_kept(lease)) {
       state.leases.erase(here);
       if (reply.verdict != RevokeVerdict::revoked) reply.verdict = RevokeVerdict::deleted;
     } else {
@@ -363,7 +368,8 @@ Sight look(const Watched& watched, const States& states, const Moment& moment) {
     const Sight line = look_from_line(states, *claim, moment);
     if (line.place > 0) return line;
     for (StoredLock* state : states)
-      state->line.clear();  // a bystander looks for room even if there are waiters
+      // A bystander is in no line: it looks for room even if there are waiters.
+      state->line.clear();
     const auto reply = acquire(states, *claim, moment);
     const bool refused = reply && std::holds_alternative<Refusal>(*reply);
     return {.what = refused ? HandOff::timed_out : HandOff::changed, .again = line.again};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// StoredLock: one name's row in a table store (table_store.hpp), and functions that read it. The
-// rules for changing rows are in lease_table.hpp.
+// StoredLock: the row of one name in a table store (table_store.hpp), and functions that read it.
+// The rules by which rows change are in lease_table.hpp.
 #pragma once
 
 #include "core/lock_store.hpp"
@@ -14,8 +14,8 @@
 
 namespace dlock::lease_table {
 
-// The table's clock: this machine's, or a server's. A type of its own, so that its times are never
-// compared with times on CLOCK_BOOTTIME.
+// The clock of a table: this machine's or a server's. It is a type of its own, so that its times
+// cannot be compared with times of CLOCK_BOOTTIME by mistake.
 struct StoreClock {
   using duration = Duration;
   using rep = duration::rep;
@@ -24,85 +24,96 @@ struct StoreClock {
 };
 using StoreTime = StoreClock::time_point;
 
-// Converts a time of BootClock to the time of a store whose clock is this machine's CLOCK_BOOTTIME.
+// Returns a time of BootClock as a time of a store, if the store's clock is this machine's
+// CLOCK_BOOTTIME.
 constexpr StoreTime store_time(Time time) {
   return StoreTime(time.time_since_epoch());
 }
 
-// The latest time of a store's clock, and the latest other time in a store, that count as possible:
-// in the years 2150 and 2259. Even with a lease of a hundred years, and as texts, they fit a
-// Duration since 1970.
+// The latest times that count as possible: for the store's clock in the year 2150, for other times
+// in a store in the year 2259. With a lease of a hundred years added, these times still fit into a
+// Duration since 1970, and they can be written as texts.
 inline constexpr std::int64_t k_latest_clock_ms = std::int64_t{5'680'281'600} * 1000;
 inline constexpr std::int64_t k_latest_ms = std::int64_t{9'150'000'000} * 1000;
 
-// One owner's lease of a name.
+// The lease that one owner has of a name.
 struct Lease {
-  std::map<HoldSerial, HoldRecord> holds;  // at least one; a kept lease has only one record
-  StoreTime expires;                       // the lease is over at this time
-  bool at_most = false;  // the lease may end earlier: the table does not say when it was renewed
-  std::optional<std::string> revoked_by;  // if set, renewals are refused
+  std::map<HoldSerial, HoldRecord> holds;  // at least one; a kept lease has one record and no hold
+  StoreTime expires;                       // the end of the lease
+  // The lease may end earlier than `expires`, because the table does not say when it was renewed.
+  bool at_most = false;
+  std::optional<std::string> revoked_by;  // who revoked it; if set, renewals are refused
 };
 
-// A successful run. Its times are wall clock, because it outlives the lease and a reboot.
+// The last successful run (--once-per). Its times are of the wall clock, because a success outlives
+// the lease and a reboot.
 struct Success {
-  std::int64_t since_ms = 0;  // time of the run's grant
-  std::int64_t until_ms = 0;  // the success is forgotten then
+  std::int64_t since_ms = 0;  // when the run was granted the lock
+  std::int64_t until_ms = 0;  // when the success is forgotten
 };
 
-// A hold taken by `acquire` that was properly released.
+// A hold of `dlock acquire` that its holder has released.
 struct ReleasedHold {
   std::string id;
   std::int64_t at_ms = 0;
 };
 
-// A waiter in the line of a name (waiting_line.hpp).
+// A waiter's place in the line of a name (waiting_line.hpp).
 struct Place {
-  std::string id;  // "<owner>#<serial>" of its claim
-  // Grows along the line; a claim has the same arrival in all its lines.
+  std::string id;  // id of its claim, "<owner>#<serial>"
+  // The line is in the order of this number. A claim of several names has one arrival in all lines.
   std::int64_t arrival_us = 0;
-  StoreTime alive_until;  // the waiter's next try must come before this time
+  StoreTime alive_until;  // the waiter counts as dead if its next try has not come by then
   Waiter waiter;
 
   bool operator==(const Place&) const = default;
 };
-using Line = std::vector<Place>;  // in order of arrival
+using Line = std::vector<Place>;  // in the order of arrival
 
-// The hold of a program that shares the table and does not know dlock: ShedLock, etcdctl, …
+// The hold of a program that uses the table without knowing dlock: ShedLock, etcdctl, …
 struct ForeignHold {
-  std::string type;                     // the kind of program, for display
-  std::string who;                      // the program's name for itself, or what it wrote
-  std::optional<StoreTime> until = {};  // the hold is over at this time; nullopt: unknown
+  std::string type;                     // which program it is, for display
+  std::string who;                      // what the program calls itself, or what it wrote
+  std::optional<StoreTime> until = {};  // when the hold ends; nullopt: unknown
   bool endless = false;                 // the hold never ends by itself
-  std::optional<StoreTime> since = {};  // by the program's own clock, which may differ
-  bool shared = false;                  // a reader's hold: other readers may hold the lock too
+  // When the hold began, by the clock of that program, which may be wrong.
+  std::optional<StoreTime> since = {};
+  // It is a reader's hold; other readers may hold the lock, too.
+  bool shared = false;
 };
 
-// The version of a lock's record format. A record names its version in a field whose own name never
-// changes; without the field it is version 1. A lock may be changed to a later version only while
-// the lock is free: otherwise an older dlock may be among its holders and waiters.
-inline constexpr std::uint64_t k_layout = 1;  // the newest version that we know
+// The version of the format of a lock's record. A record has its version in a field, whose name
+// never changes; a record without this field has version 1. A lock may be written in a later
+// version only while it is free, because an older dlock, which could not read it, may be among its
+// holders and waiters.
+inline constexpr std::uint64_t k_layout = 1;  // the newest version that this dlock knows
 
-// A lock: its leases, its line, and what outlives them.
+// The state of a lock: its leases, its line, and what stays when both are gone.
 struct StoredLock {
-  std::uint64_t layout = k_layout;          // if above k_layout, nothing else of the lock is known
-  std::map<OwnerId, Lease> leases;          // several leases: all readers' or all slots
-  std::optional<ForeignHold> foreign = {};  // if set, only readers have leases
-  std::uint32_t slots = 0;                  // for Mode::slots: the number of slots
-  FencingToken token = 0;                   // the last granted token; it stays when the leases end
+  // Above k_layout: the lock was written by a newer dlock, and no other field is set.
+  std::uint64_t layout = k_layout;
+  // More than one only if all are readers' or all are slots.
+  std::map<OwnerId, Lease> leases;
+  std::optional<ForeignHold> foreign = {};  // if set, `leases` has only readers
+  std::uint32_t slots = 0;                  // number of slots, for Mode::slots
+  // Token of the newest grant; it stays when the leases end.
+  FencingToken token = 0;
   std::optional<Success> success;
-  std::vector<ReleasedHold> released;  // kept for a day; the newest ones
-  Line line = {};                      // empty if the store keeps no line
+  std::vector<ReleasedHold> released;  // the newest ones; each stays for a day
+  Line line = {};                      // empty if the store has no lines
 };
 
-// The rows of the names of a claim or of holds, in the order of the names.
+// The states of the names of a claim, or of the names of holds, in the order of the names.
 using States = std::vector<StoredLock*>;
 States pointers_to(std::vector<StoredLock>& all);
 
 struct Moment {
-  Time sent_at;              // when the caller sent its request, before it waited for the rows
-  StoreTime now;             // when the caller had the rows for itself, by the table's clock
-  std::int64_t wall_us = 0;  // wall clock, for display, successes and the least token
-  // The store numbers its writes: a new grant has token 0 until its write has a number.
+  Time sent_at;  // when the caller sent its request, before it waited for the rows
+  // The time at which nobody else could change the rows any more, by the table's clock.
+  StoreTime now;
+  std::int64_t wall_us = 0;  // wall clock, for display, for successes, and for the least token
+  // The store numbers its writes. A new grant then has token 0 until the number of its write is
+  // known.
   bool numbers_writes = false;
 };
 
@@ -112,40 +123,42 @@ bool is_live(const Lease& lease, StoreTime now);
 bool is_live(const ForeignHold& foreign, StoreTime now);
 bool is_live(const StoredLock& state, StoreTime now);
 
-// A kept lease (ReleaseOptions::keep) has no holder, and one record with this serial.
-constexpr const char* k_kept = "kept";  // never the serial of a hold
+// The serial in the only record of a kept lease (ReleaseOptions::keep), which has no holder.
+constexpr const char* k_kept = "kept";  // no hold ever has this serial
 bool is_kept(const Lease& lease);
 
-// Returns the strongest mode: of a lease's holds, or of a name's leases.
+// Returns the strongest mode among a lease's holds, or among a name's leases.
 Mode mode_of(const Lease& lease);
 Mode mode_of(const StoredLock& state);
 
-// Returns whether another owner fits beside the leases and the foreign hold, all of which are
-// alive.
+// Returns whether one more owner can hold the lock in this mode, beside the leases and the foreign
+// hold. All of them must be alive.
 bool has_room(const StoredLock& state, Mode mode, std::uint32_t slots);
 
-// Returns the place of a claim in a line, counted from 1; 0: the claim is not in the line.
+// Returns the place of the claim in the line, from 1; 0: the claim is not in the line.
 std::uint64_t number_of(const Line& line, const std::string& id);
-bool is_first(const Line& line, const std::string& id);  // also if the line is empty
+bool is_first(const Line& line, const std::string& id);  // true also if the line is empty
 void drop_place(Line& line, const std::string& id);
-// Returns whether the first waiter fits. Requires a waiter in line, and a state without dead leases
-// and silent waiters.
+// Returns whether the first waiter could hold the lock now. The line must not be empty, and leases
+// that have ended and silent waiters must have been removed.
 bool has_room_for_first(const StoredLock& state);
 
-void make_free(StoredLock& state);  // removes the waiters, too
+void make_free(StoredLock& state);  // removes the leases and the waiters
 void drop_dead(StoredLock& state, StoreTime now);
 void extend(Lease& lease, Duration ttl, StoreTime now);  // never shortens the lease
 
 void note_release(StoredLock& state, const std::string& hold_id, const Moment& moment);
 bool was_released(const StoredLock& state, const std::string& hold_id);
 
-// What a watcher finds. A waiter in line finds its turn ("turn", "next"). "changed": a claim
+// What a watcher sees in the rows. A waiter in line sees that its turn has come ("turn"), or that
+// the lock will be its own if the first waiter does not take it ("next"). "changed": a claim
 // without a turn would be granted now, or a hold is lost or revoked. "timed_out": nothing new.
 struct Sight {
   HandOff what = HandOff::timed_out;
-  // When to look again, because a lease or a turn ends then without waking the watcher.
+  // When to look again: a lease or a turn ends then, and nothing will wake the watcher.
   std::optional<StoreTime> again = {};
-  std::uint64_t place = 0;  // place of a claim in the first line that it is in; 0: not in line
+  // Place of the claim in the first of its lines in which it is; 0: in no line.
+  std::uint64_t place = 0;
 };
 
 }  // namespace dlock::lease_table

@@ -36,8 +36,8 @@ std::optional<Error> TableStore::too_new(const std::vector<LockName>& names,
   return std::nullopt;
 }
 
-// Carries out `what` in one step. If a waiter's turn begins in it, also wakes the first two
-// waiters, whatever else the step does.
+// Changes the rows in one step with `what`. If a waiter's turn begins by that, also wakes the first
+// two waiters of the line.
 Result<void> TableStore::change(const std::vector<LockName>& names,
                                 const Occasion& occasion,
                                 Time limit,
@@ -151,11 +151,11 @@ Result<ReleaseVerdict> TableStore::release(const Holds& holds,
   auto done =
       change(names_of(holds), occasion, limit, [&](const States& states, const Moment& moment) {
         verdict = lease_table::release(states, holds, options, moment);
-        // With several names, "not held" may mean that only some of them were ours, and are
+        // "Not held" about several names may mean that only some of them were held; those are
         // released now.
         const bool any = verdict != ReleaseVerdict::not_held || states.size() > 1;
         Step step{.writes = any, .tells = any};
-        // A `renew --while` may be renewing the hold in another process, which must notice the
+        // Another process may be renewing this hold (`dlock renew --while`), and must notice the
         // release.
         for (const Hold& hold : holds)
           if (any && is_of_acquire(hold.serial))
@@ -229,8 +229,9 @@ Result<Watching> TableStore::watch_for(Watched what,
   return Watching{};
 }
 
-// Looks at the watched rows and returns what is new for us: a message about a name may be meant for
-// another name or waiter. If a row cannot be read, it counts as changed.
+// Looks at the watched rows, and returns what is new for the watched claim or holds. A message only
+// says that something about a name has changed, so it may be meant for another waiter. If a row
+// cannot be read, it counts as changed.
 HandOff TableStore::look(Time limit) {
   lease_table::Sight sight{.what = HandOff::changed};
   look_at_.reset();
@@ -267,8 +268,8 @@ Result<HandOff> TableStore::await_hand_off(Time until) {
     if (!told) return told.error();
     const Time now = BootClock::now();
     const bool due = look_at_ && now >= *look_at_ && now < until;
-    // With less time than k_least_look an answer would come too late, and the connection would be
-    // dropped.
+    // A look gets at least k_least_look, even beyond `until`: with less time the answer would come
+    // too late, and the connection would be dropped.
     const HandOff seen =
         *told || due ? look(std::max(until, now + k_least_look)) : HandOff::timed_out;
     if (seen != HandOff::timed_out || BootClock::now() >= until) return seen;

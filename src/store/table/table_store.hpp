@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// TableStore: a LockStore on a table that has a StoredLock for each name. A derived store says how
-// to change rows atomically (transact), how to read them, and how to learn of changes (watch_rows,
-// await_change). lease_table.hpp and waiting_line.hpp have the rules of locks.
+// TableStore: a LockStore on a table that has a StoredLock for each name. A derived store adds how
+// rows are changed atomically (transact), how they are read (read), and how a process learns of
+// changes (watch_rows, await_change). The rules of locks are in lease_table.hpp and
+// waiting_line.hpp.
 //
-// A store may have no lines (StoreTraits::line); then a steady flow of readers can keep a writer
+// A store may have no lines (StoreTraits::line). Then readers that keep coming can keep a writer
 // waiting for ever.
 #pragma once
 
@@ -41,71 +42,72 @@ class TableStore : public LockStore {
  protected:
   using States = lease_table::States;
   using Moment = lease_table::Moment;
-  // The effect of a change. A changed line is always written.
+  // What a change has done to the rows. A line that has changed is always written.
   struct Step {
-    bool writes = false;  // the locks must be written, without their lines
-    bool tells = false;   // if they are written, the watchers of the names must look
-    // Ids of the watchers that must look, as in watch_rows(). A store may wake more watchers.
+    bool writes = false;  // the locks themselves have changed and must be written
+    bool tells = false;   // the watchers of these names must look, if the locks are written
+    // Ids of watchers that must look, as in watch_rows(). A store may also wake other watchers.
     std::vector<std::string> wakes = {};
-    // Owners whose leases were granted, joined or renewed, even if the leases do not end later than
-    // before.
+    // Owners whose leases were granted, joined or renewed, even if the end of the lease stays the
+    // same.
     std::vector<OwnerId> renews = {};
   };
-  // Changes the rows of the names, which are in the order of the names.
+  // Changes the states of the names, which are in the order of the names.
   using Change = std::function<Step(const States&, const Moment&)>;
-  // Looks at copies of rows, which it may change.
+  // Looks at copies of the states, and may change the copies.
   using Look = std::function<void(const States&, const Moment&)>;
 
-  // What a step is for: it acquires `claim`, or it renews, raises, checks or releases `holds`. For
-  // other steps both are null.
+  // For what a step is made: to acquire `claim`, or to renew, raise, check or release `holds`. For
+  // any other purpose both are null.
   struct Occasion {
     const Claim* claim = nullptr;
-    Queueing queueing = Queueing::no;  // how the claim queues
+    Queueing queueing = Queueing::no;  // how the claim waits in line
     const Holds* holds = nullptr;
-    // The step only releases the holds, and records neither a time to keep the lock nor a success.
-    // So it would write the same at any time while the leases last.
+    // The step only releases the holds: it records no success and does not keep the lock. So it
+    // would write the same at any time before the leases end.
     bool frees = false;
   };
 
-  // Carries out one atomic step: reads the rows of `names`, calls `change` (again, if the step must
-  // be repeated) and writes all rows or none; nothing else changes the rows in between. A missing
-  // row is a StoredLock{}. The moment is read when the rows are secured, but its `sent_at` before
-  // the first byte of the request is sent. Errors as for LockStore.
+  // Carries out one step, which is atomic. Reads the rows of `names`, calls `change` with their
+  // states, and writes all rows or none; nothing else changes the rows meanwhile. If the step must
+  // be repeated, `change` is called again. A row that does not exist is a StoredLock{}. The moment
+  // is the time when the rows are locked against others, but its `sent_at` is before the first byte
+  // of the request. Errors are those of LockStore.
   virtual Result<void> transact(const std::vector<LockName>& names,
                                 const Occasion& occasion,
                                 Time limit,
                                 const Change& change) = 0;
 
-  // Reads the rows and passes them to `look`. Each row is as it was at one moment, but different
-  // rows may be from different moments. Needs no right to write.
+  // Reads the rows and passes their states to `look`. Each row is as it was at one moment, but this
+  // moment may differ from row to row. Needs no right to write.
   virtual Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) = 0;
 
-  // Starts to watch: once this has returned, await_change misses no step that tells the watchers of
-  // these rows or wakes one of these ids (of the watched claim or holds). Replaces the previous
-  // watch.
+  // Starts to watch these rows, in place of those watched before. After this call, await_change()
+  // notices every step that tells the watchers of one of the rows (Step::tells) or wakes one of
+  // `ids` (Step::wakes), which are the ids of the watched claim or holds.
   virtual Result<void> watch_rows(const std::vector<LockName>& names,
                                   const std::vector<std::string>& ids,
                                   Time limit) = 0;
 
-  // Sleeps until such a step may have ended (true) or until `until` (false). Errc::cancelled:
-  // interrupted; the rows are still watched.
+  // Sleeps until such a step may have been carried out, and returns true; or until `until`, and
+  // returns false. After Errc::cancelled (an interrupt) the rows are still watched.
   virtual Result<bool> await_change(Time until) = 0;
 
   // Returns the number of the newest write, if the store numbers its writes
   // (Moment::numbers_writes).
   virtual FencingToken number_of_write() const { return 0; }
 
-  // Returns why the table cannot record this claim; called within a step.
+  // Returns the error if the table cannot record this claim. Called within a step.
   virtual std::optional<Error> refuses(const Claim& /*claim*/) const { return std::nullopt; }
 
-  enum class Watcher { holder, waiter, bystander };  // a bystander is in no line
-  // Returns how often a watcher must look because nothing wakes it; nullopt: it is woken. `place`:
-  // its place in line, from 1; 0: not in line.
+  enum class Watcher { holder, waiter, bystander };  // a bystander waits, but is in no line
+  // Returns how often a watcher must look because nothing wakes it; nullopt: the store wakes it.
+  // `place` is the watcher's place in line, from 1; 0: it is in no line.
   virtual std::optional<Duration> looks_every(Watcher /*who*/, std::uint64_t /*place*/) const {
     return std::nullopt;
   }
 
-  // Returns the moment of a table whose clock is this machine's CLOCK_BOOTTIME.
+  // Returns the moment for a table whose clock is this machine's CLOCK_BOOTTIME.
   static Moment local_moment(Time sent_at);
 
  private:
@@ -121,9 +123,9 @@ class TableStore : public LockStore {
   void look_soon();
 
   Watched watched_;
-  std::string seen_;         // the signature_of() that the watched claim last saw
-  std::uint64_t place_ = 0;  // the watched claim's place in line; 0: not in line
-  // When to look again, because a lease or a turn ends then without waking a watcher.
+  std::string seen_;         // what the watched claim saw last, as signature_of() describes it
+  std::uint64_t place_ = 0;  // place of the watched claim in line; 0: in no line
+  // When to look again: a lease or a turn ends then, and nothing will wake the watcher.
   std::optional<Time> look_at_;
 };
 

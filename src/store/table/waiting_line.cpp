@@ -13,14 +13,16 @@ Line::iterator place_of(Line& line, const std::string& id) {
   return std::find_if(line.begin(), line.end(), [&](const Place& one) { return one.id == id; });
 }
 
-// Returns whether the claim waits for the name: it is not held by us, and no ancestor keeps us out.
+// Returns whether the claim must wait for the name: it does not hold the name, and no ancestor's
+// hold refuses it.
 bool waits(const Plan& plan) {
   return plan.kind == Plan::Kind::fresh || (plan.kind == Plan::Kind::refused && !plan.by_ancestor);
 }
 
 constexpr std::int64_t k_last_arrival = std::numeric_limits<std::int64_t>::max() - 1;
 
-// Returns an arrival after all others in each line, and not before the present time.
+// Returns an arrival that is after all others in each of the lines, and not before the present
+// time.
 std::int64_t next_arrival(const States& states, const Moment& moment) {
   std::int64_t arrival = moment.wall_us;
   for (const StoredLock* state : states) {
@@ -41,7 +43,8 @@ Waiter waiter_of(const Claim& claim, std::int64_t arrival_us) {
 }  // namespace
 
 bool is_living(const Place& place, StoreTime now) {
-  // A place that lives longer than a try allows was written before the clock was set back.
+  // An end that lies further ahead than any try can set it was written before the clock was set
+  // back.
   return now <= place.alive_until && place.alive_until <= now + k_line_life;
 }
 
@@ -85,8 +88,9 @@ Queued queue_up(const States& states, const RefusedClaim& refused, const Moment&
     may = false;
     if (!full_at && plans[i].kind != Plan::Kind::fresh) full_at = i;
   }
-  // A claim that was silent and lost its place in one line loses its places in all. Otherwise two
-  // claims could be in a different order in each line and wait for each other for ever.
+  // If a silent claim has lost its place in one line, it gives up its places in all lines.
+  // Otherwise two claims could be in different orders in two lines, and wait for each other for
+  // ever.
   for (StoredLock* state : states) {
     if (!has_all_places && queueing != Queueing::no) drop_place(state->line, me);
     offer(*state, moment.now, me);
