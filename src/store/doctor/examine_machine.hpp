@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What `dlock doctor` says about this machine, whatever the store.
+// What `dlock doctor` says about this machine; it does not depend on the store.
 #pragma once
 
 #include "store/doctor/finding.hpp"
@@ -10,8 +10,8 @@
 namespace dlock {
 
 struct MachineFacts {
-  std::string clock_source;      // the kernel's name; empty: it cannot be read
-  bool can_make_cgroup = false;  // for --contain
+  std::string clock_source;      // name of the kernel's clock source; empty: it cannot be read
+  bool can_make_cgroup = false;  // needed by --contain
 };
 MachineFacts look_at_machine();
 

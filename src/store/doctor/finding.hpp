@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What `dlock doctor` finds out about a store: one Finding for each check of each server. If a
-// check could not be made, its level is not_seen, and `seen` has the reason: the finding says
-// neither that all is well nor that something is wrong.
+// A Finding: what `dlock doctor` has found out by one check of one server. If the check could not
+// be made, its level is not_seen, and `seen` has the reason. Such a finding says neither that all
+// is well nor that something is wrong.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -18,23 +18,23 @@
 namespace dlock {
 
 enum class Level {
-  error,    // the setting breaks the promise of a lock
-  warning,  // the promise depends on luck
-  info,     // all is well, and this is worth knowing
+  error,    // this setting breaks what a lock promises
+  warning,  // the promise of a lock depends on luck
+  info,     // all is well, but this is worth knowing
   good,
-  not_seen,  // Finding::seen says why
+  not_seen,  // the check was not made; Finding::seen says why
 };
 
 struct Finding {
-  std::string id;  // such as "evict"; never changes, because programs use it
+  std::string id;  // name of the check, such as "evict"; it never changes, because programs use it
   Level level = Level::good;
-  std::string server = {};  // a URL without a password, or "this machine"
-  std::string seen = {};    // the fact: "maxmemory-policy is volatile-lru"
-  std::string text = {};    // the consequence; may be empty
-  std::string remedy = {};  // for errors and warnings
+  std::string server = {};  // URL without a password, or "this machine"
+  std::string seen = {};    // what was seen: "maxmemory-policy is volatile-lru"
+  std::string text = {};    // what follows from it; may be empty
+  std::string remedy = {};  // what to do, for errors and warnings
 };
 
-// Each makes a finding of one level; the caller adds the id and the server.
+// Each of these functions makes a finding of one level. The caller adds the id and the server.
 inline Finding good(std::string seen = {}) {
   return {.id = {}, .level = Level::good, .seen = std::move(seen)};
 }
@@ -51,7 +51,7 @@ inline Finding not_seen(std::string why) {
   return {.id = {}, .level = Level::not_seen, .seen = std::move(why)};
 }
 
-// Collects the findings about one server, in the order in which they are added.
+// Collects the findings about one server, and keeps their order.
 class Findings {
  public:
   explicit Findings(std::string server) : server_(std::move(server)) {}
@@ -63,21 +63,25 @@ class Findings {
   std::vector<Finding> all_;
 };
 
-// Returns the finding for a failed connect. `text`: why there is no connection.
+// Returns the finding that no connection could be made. `text` says why.
 Finding judge_connect(const std::string& text);
-// Judges the times of answers: a renewal may take a tenth of `ttl`. `more` is added to the text.
+// Judges how long the server takes to answer, because a renewal may take only a tenth of `ttl`.
+// `more` is added to the text.
 Finding judge_answers(Duration p50, Duration p99, Duration ttl, const std::string& more = {});
-// Returns a text like "0.24ms": finer than format_duration(), for times below a second.
+// Returns a text such as "0.24ms". It is finer than that of format_duration() for times below a
+// second.
 std::string fine_duration(Duration d);
 
 struct ExaminedServer {
   std::string url;
-  // Such as "redis", "valkey"; this and the next fields are empty if not seen.
+  // Name of the server's software, such as "redis" or "valkey". This and the following fields are
+  // empty if they were not seen.
   std::string product = {};
   std::string version = {};
-  std::string role = {};             // such as "master", "slave", "sentinel"
-  std::string process = {};          // id of the process: equal for two URLs of one server
-  std::optional<Duration> p50 = {};  // half of the answers took at most this long
+  std::string role = {};  // such as "master", "slave", "sentinel"
+  // Id of the server's process; two URLs with the same id lead to one server.
+  std::string process = {};
+  std::optional<Duration> p50 = {};  // half of the answers took no longer than this
   std::optional<Duration> p99 = {};
 };
 
@@ -85,16 +89,17 @@ struct Examination {
   std::string url;  // LockStore::where()
   Identity identity = {};
   std::vector<ExaminedServer> servers = {};
-  // In the order of repair: an earlier finding may hide or cause a later one.
+  // In the order in which to repair them, because an earlier finding may hide or cause a later one.
   std::vector<Finding> findings = {};
 };
 
 struct ExamineTerms {
-  LeaseTerms lease;              // of the runs for which the store is judged
-  std::optional<LockName> name;  // the lock for which rights are checked
+  LeaseTerms lease;              // the lease of the runs that will use the store
+  std::optional<LockName> name;  // the lock for which the user's rights are checked
   Duration connect_timeout;
-  Time until;                      // the end of the whole examination
-  InterruptSlot* calls = nullptr;  // the StoreOptions::interrupt, if it is a slot
+  Time until;  // limit of the whole examination
+  // The StoreOptions::interrupt, if it is an InterruptSlot; otherwise null.
+  InterruptSlot* calls = nullptr;
 };
 
 }  // namespace dlock

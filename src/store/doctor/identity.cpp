@@ -31,7 +31,7 @@ std::string digest_of(const Identity& identity) {
   for (const Identity::Part& part : identity.parts)
     lines.push_back(part.name + '\0' + part.value + '\0');
   std::sort(lines.begin(), lines.end());
-  // FNV-1a: the hash only has to tell stores apart, not to hide anything.
+  // The hash is FNV-1a, which is enough to tell stores apart. It hides nothing.
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const std::string& line : lines) {
     for (const char c : line)

@@ -23,11 +23,11 @@ Claim trial_claim(const LockName& name) {
           .owner = make_owner_id(pid),
           .serial = make_hold_serial(),
           .ttl = Trial::k_ttl,
-          .renewed = false,  // it need not outlive a failover, so no warning about that
+          .renewed = false,  // so there is no warning that the hold may not outlive a failover
           .who = {.host = host_name(), .pid = pid, .user = user_name(), .command = "dlock doctor"}};
 }
 
-// One trial. Each step returns whether the next one makes sense.
+// One trial. Each function is one step of it, and returns whether the next step makes sense.
 class Tryout {
  public:
   Tryout(LockStore& holder,
@@ -72,7 +72,7 @@ class Tryout {
       reply = Error{Errc::refused, "a lock that no one else knows is held"};
     }
     if (step("acquire", since, reply)) return true;
-    // The lock may have been acquired although there was no answer.
+    // Without an answer, the lock may have been acquired all the same, so the claim is undone.
     if (auto undone = undo(holder_, claim_, Queueing::no, until()); !undone) return false;
     return false;
   }
@@ -106,7 +106,7 @@ class Tryout {
     waits_ = reply && std::holds_alternative<Refusal>(*reply);
   }
 
-  // Lets the rival revoke the lock. The holder, which watches the lock, should get a message.
+  // The rival revokes the lock. A message about it should reach the holder, which watches the lock.
   void lose_and_hear() {
     const auto watching = holder_.watch_hold(holds_, until());
     if (!watching || !watching->untracked_because.empty()) {
@@ -114,7 +114,7 @@ class Tryout {
       trial_.changes_because = watching ? watching->untracked_because : watching.error().text;
       return;
     }
-    if (!holder_.renew(holds_, until())) return;  // from now on it is tracked
+    if (!holder_.renew(holds_, until())) return;  // after this renewal the server tracks the key
     const auto revoked = rival_.revoke(claim_.names.front(), {.by = "dlock doctor"}, until());
     if (!revoked || revoked->verdict != RevokeVerdict::revoked) return;
     trial_.changes = heard(holder_, HandOff::changed);
@@ -149,7 +149,7 @@ class Tryout {
   const Undisturbed& signals_;
   Time until_;
   Claim claim_;
-  Claim second_;  // the claim of the rival
+  Claim second_;  // the claim with which the rival waits
   Holds holds_;
   bool waits_ = false;  // the rival is in line
   Trial trial_;
@@ -184,7 +184,8 @@ Time Undisturbed::until(Time limit) const {
 }
 
 LockName trial_name(const std::optional<LockName>& name) {
-  constexpr std::size_t k_longest_beside = 480;  // of the 512 bytes that a name may have
+  // A name has at most 512 bytes; more are added to this one.
+  constexpr std::size_t k_longest_beside = 480;
   const std::string beside = name ? name->text().substr(0, k_longest_beside) + ':' : "";
   return *LockName::parse(beside + "doctor:" + random_hex(8));
 }
@@ -208,7 +209,7 @@ Finding measure_answers(LockStore& store, const ExamineTerms& terms, ExaminedSer
     took.push_back(BootClock::now() - since);
   }
   if (took.size() < 2) return not_seen("there was no time to measure");
-  took.erase(took.begin());  // the first time includes the connect
+  took.erase(took.begin());  // the first time includes the connection
   std::sort(took.begin(), took.end());
   server.p50 = took[took.size() / 2];
   server.p99 = took.back();

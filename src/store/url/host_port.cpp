@@ -22,8 +22,8 @@ bool is_host_name(std::string_view host) {
   return !host.empty() && host.size() <= k_longest_host;
 }
 
-// Converts to lower case: case does not matter in host names and hexadecimal digits, and texts are
-// compared.
+// Returns the text in lower case. Case does not matter in host names and hexadecimal digits, and a
+// canonical text is needed for comparisons.
 std::string lower(std::string_view text) {
   std::string result(text);
   for (char& c : result) {
@@ -32,7 +32,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// Returns whether the kernel accepts this name of an interface.
+// Returns whether the kernel accepts this as the name of a network interface.
 bool is_interface(std::string_view name) {
   constexpr std::size_t k_longest = 15;
   return !name.empty() && name.size() <= k_longest &&
@@ -42,8 +42,8 @@ bool is_interface(std::string_view name) {
          });
 }
 
-// Parses "fe80::1%25eth0" as in RFC 6874 and "fe80::1%eth0" as people write it. nullopt: it is
-// neither.
+// Parses an IPv6 address with or without an interface: "fe80::1%25eth0", the form of RFC 6874, or
+// "fe80::1%eth0", as people write it. nullopt: it is no such address.
 std::optional<std::string> parse_v6(std::string_view text) {
   const auto percent = text.find('%');
   std::string host = lower(text.substr(0, percent));

@@ -10,7 +10,7 @@
 namespace dlock {
 namespace {
 
-constexpr std::size_t k_longest_path = 107;  // the size of sockaddr_un's path, less the NUL
+constexpr std::size_t k_longest_path = 107;  // room for a path in sockaddr_un, without the NUL
 constexpr std::size_t k_longest_name = 40;   // longest name of an option
 
 bool is_plain(std::string_view text) {
@@ -20,8 +20,8 @@ bool is_plain(std::string_view text) {
   });
 }
 
-// Returns whether the text can be an option's name, which errors quote; any other text may be part
-// of a password.
+// Returns whether the text has the form of an option's name. Only such a text is quoted in errors;
+// any other text may be part of a password.
 bool is_option_name(std::string_view text) {
   return !text.empty() && text.size() <= k_longest_name &&
          std::all_of(text.begin(), text.end(), [](char c) {
@@ -52,8 +52,8 @@ Result<void> set_user(std::string_view text, const UrlForm& form, StoreUrl& part
   return {};
 }
 
-// Refuses hosts that have a ':' without a port after it, and for a socket any host or an empty
-// path.
+// Returns an error if a host has a ':' without a port after it. For a socket, returns an error if
+// there is a host, or if the path is empty.
 Result<void> check_hosts(const UrlForm& form, const StoreUrl& parts) {
   if (form.is_socket && parts.path.empty()) return bad_url("the path of the socket is missing");
   if (form.is_socket && !parts.hosts.empty())
@@ -106,7 +106,7 @@ Result<StoreUrl> split_store_url(std::string_view url, const UrlForm& form) {
   if (scheme == form.schemes.end()) return no_scheme(form);
   StoreUrl parts{.scheme = *scheme};
   std::string_view rest = url.substr(scheme->text.size());
-  // The last '@' counts, so that a password may contain a raw '@', as people write it.
+  // The user ends at the last '@', so that a password may contain an '@' that is not encoded.
   const auto at = (form.is_socket ? rest.substr(0, rest.find('/')) : rest).rfind('@');
   if (at != std::string_view::npos) {
     if (auto set = set_user(rest.substr(0, at), form, parts); !set) return set.error();
@@ -117,8 +117,8 @@ Result<StoreUrl> split_store_url(std::string_view url, const UrlForm& form) {
   const auto slash = std::min(rest.find('/'), question);
   parts.hosts = rest.substr(0, slash);
   parts.path = rest.substr(slash, question - slash);
-  // Checked before the options, whose names are quoted: if the '@' is missing, they may be part of
-  // a password.
+  // Checks the hosts before the options, because errors about options quote their names: if the '@'
+  // after the password is missing, what looks like an option may be part of the password.
   if (auto sound = check_hosts(form, parts); !sound) return sound.error();
   const std::string_view query = rest.substr(std::min(question + 1, rest.size()));
   for (const std::string_view piece : split(query, '&'))

@@ -58,7 +58,7 @@ Result<WithOption> parse_with(std::string_view value, const WithForms& forms) {
   }
   if (!value.starts_with(k_row)) return bad_with(forms);
   value.remove_prefix(k_row.size());
-  const auto dot = value.rfind('.');  // the table may be preceded by its schema
+  const auto dot = value.rfind('.');  // the last one: the table may be SCHEMA.TABLE
   if (dot == std::string_view::npos) return bad_with(forms);
   const std::string_view table = value.substr(0, dot);
   const std::string_view column = value.substr(dot + 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The option `?with=` of a URL: the lock of another program that is held together with the lease
-// row (beside_store.hpp). Its forms are row:TABLE.COLUMN, advisory, advisory:NUMBER and get_lock;
-// each kind of server has some of them.
+// Parses the option `?with=` of a URL. It names a lock of other programs that dlock holds together
+// with its row (beside_store.hpp). The forms are row:TABLE.COLUMN, advisory, advisory:NUMBER and
+// get_lock; each kind of server has some of these.
 #pragma once
 
 #include "base/result.hpp"
@@ -16,14 +16,14 @@ namespace dlock {
 struct WithOption {
   enum class Kind { row, advisory, get_lock };
   Kind kind = Kind::row;
-  std::string table;                // for row: the table
-  std::string column;               // for row: the column that contains the lock's name
-  std::optional<std::int64_t> key;  // for advisory: one key for all names
+  std::string table;                // for the form row: the table
+  std::string column;               // for the form row: the column with the names of locks
+  std::optional<std::int64_t> key;  // for the form advisory: one number that stands for all names
 
-  std::string text() const;  // in the form of the URL
+  std::string text() const;  // as it is written in a URL
 };
 
-// The forms that a server supports, and the syntax of its identifiers.
+// The forms that one kind of server has, and how its identifiers are written.
 struct WithForms {
   std::string_view all;  // list of the forms, for the error
   bool advisory = false;
@@ -32,10 +32,12 @@ struct WithForms {
   bool (*is_column)(std::string_view) = nullptr;
 };
 
-// Returns Errc::bad_config, with the statement that makes the row for this name.
+// Returns the error (Errc::bad_config) that the table has no row for this name. The text has the
+// statement that inserts the row.
 Error no_row(const WithOption& with, const std::string& where, std::string_view name);
 
-// Parses the value of `?with=`. Errc::bad_usage: it has another form; the text lists the forms.
+// Parses the value of `?with=`. Errc::bad_usage: the value has no form that this server has; the
+// text lists the forms.
 Result<WithOption> parse_with(std::string_view value, const WithForms& forms);
 
 }  // namespace dlock
