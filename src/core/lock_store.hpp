@@ -62,7 +62,7 @@ struct Claim {
   Duration once_per{};
   std::optional<std::uint64_t> max_waiters = {};  // join the line only if fewer are in it
   // The claim's id in line, if it is not the id of its hold: a claim to a quorum gets a new serial
-  // in each round but keeps its place in line. Empty: "<owner>#<serial>".
+  // each time it asks all servers anew, but keeps its place in line. Empty: "<owner>#<serial>".
   std::string stands_as = {};
   // A server that started less than this ago may have forgotten holds: it answers
   // Errc::unavailable, even if it granted the claim. Zero: no limit. Only Redis knows when it
@@ -107,8 +107,7 @@ struct Grant {
   // For a quorum: the server process that answered, as two URLs may lead to one process. Empty:
   // unknown.
   std::string process = {};
-  // False: some servers of a quorum have not answered yet; they grant their parts of the hold
-  // during later calls.
+  // False: some servers of a quorum have not answered yet; they grant the hold during later calls.
   bool complete = true;
 };
 // The claim is not needed: a successful run was granted this long ago (Claim::once_per).

@@ -53,8 +53,8 @@ Answer answer_with(Ask::What what, const Error& error);
 const Error* error_of(const Answer& answer);
 
 // Returns "2 of 3 servers gave no vote: …; …". A text that several servers gave appears once, with
-// their names. The error has the code of most errors, if more than `spare` errors have it;
-// otherwise unavailable.
+// their names. The error has the code that most errors have, if more errors have it than servers
+// may fail (`spare`); otherwise it is unavailable.
 Error failed_servers(const std::vector<Error>& errors,
                      std::size_t servers,
                      std::size_t spare,
@@ -76,7 +76,7 @@ struct Owed {
 // What is known about one server.
 struct Member {
   std::string name;                    // for display
-  Holds holds = {};                    // the server's part of the granted hold; empty: no part
+  Holds holds = {};                    // the granted holds, if this server has granted them, too
   std::optional<Time> confirmed = {};  // when the newest confirmed request for `holds` was sent
   bool raised = false;                 // the server has the token of the granted hold
   std::vector<Owed> owed = {};
@@ -102,8 +102,8 @@ class Members {
   // stand in the line of the leader, which also decides between rival claims.
   std::size_t leader() const;
 
-  // Remembers a claim as it was granted, and its holds. With this claim, servers that have no part
-  // of the hold yet are asked for their part.
+  // Remembers a claim as it was granted, and its holds. With this claim, servers that have not
+  // granted the holds yet are asked to grant them.
   void keep(Claim round, Holds holds);
   const std::optional<Claim>& kept() const { return kept_; }
   const Holds& kept_holds() const { return kept_holds_; }
@@ -122,8 +122,8 @@ class Members {
   Asks asks_owed(std::size_t server, Time limit);
 
   // Notes what an answer says about its server, even if it came too late for its call. If the
-  // server has granted its part late and with another token than the others, returns the request
-  // that gives this server the token of the others.
+  // server has granted late, and with another token than the others, returns the request that gives
+  // this server the token of the others.
   Asks heard(const Ask& ask, const Answer& answer);
 
  private:

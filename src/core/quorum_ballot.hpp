@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Ballot: how the servers of a quorum voted in one round of a claim, and what the votes mean
-// together. It decides nothing by time.
+// Ballot: how the servers of a quorum voted in one round of a claim, which asks all of them, and
+// what the votes mean together. It decides nothing by time.
 #pragma once
 
 #include "core/quorum.hpp"
@@ -21,7 +21,7 @@ enum class Voted {
 
 struct Seat {
   Voted vote = Voted::unasked;
-  bool doubtful = false;  // the server did not answer the last request before this round
+  bool doubtful = false;  // the server did not answer the newest request before this round
   bool possible = false;  // the server may have granted the claim
   bool silent = false;    // the server did not answer within the limit
   bool raised = false;    // the server has recorded the chosen tokens

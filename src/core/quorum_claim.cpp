@@ -21,8 +21,8 @@ constexpr int k_tries = 5;
 // How long the round waits for more answers: that of a silent leader, or answers that may overrule
 // the leader. It waits as long again as it has taken so far, and at least this.
 constexpr Duration k_least_patience = 50ms;
-// How long a `dlock acquire` that has a majority waits until the other servers grant their parts of
-// the hold, too. It waits as long again as it has taken so far, and at least this.
+// How long a `dlock acquire` that has a majority waits until the other servers grant the hold, too.
+// It waits as long again as it has taken so far, and at least this.
 constexpr Duration k_part_patience = 20ms;
 // After a round without a majority the servers must release what they granted. The round waits for
 // that twice as long as it has taken so far, and at least this.
@@ -35,7 +35,7 @@ constexpr Duration k_look_least = 20ms;
 constexpr Duration k_look_most = 100ms;
 // How long a waiter keeps its grants if the leader has granted its claim, but no majority.
 // Meanwhile it keeps no other waiter from the lock, because it is the first in line. The holder
-// that is still in its way may have no part of its hold at the leader.
+// that is still in its way may have no grant of the leader.
 constexpr Duration k_keep_vote = 1s;
 // How many of the first waiters ask all servers, if the leader refuses because of a holder. They
 // are two, because the first waiter may be dead.
@@ -117,8 +117,8 @@ Asks QuorumClaim::on_answer(const Ask& ask, const Answer& answer, Time now) {
     seat.raised = raised.has_value();
     if (!raised) ballot_.fail(ask.server, raised.error());
   } else if (ask.what == Ask::What::release && phase_ == Phase::giving_back) {
-    // The server may also have to release holds of earlier rounds, as all its releases are sent
-    // together. It is done when no such hold is left.
+    // All releases that a server owes are sent together, also those of earlier rounds. So the
+    // server has released this round's hold when it owes no release any more.
     if (members_[ask.server].owed.empty()) seat.possible = false;
     end_if_given_back();
     return {};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// QuorumClaim: one round of a claim to a quorum. It asks all servers at the same time, with this
-// round's serial and its proposed token. The claim is granted when a majority granted it with one
-// token. If tokens differ, the largest is written to a majority first; so tokens grow from one
-// majority to the next. Servers that answer later complete the hold. The process of an `acquire`
-// ends with the grant, so its claim waits a moment for those servers. A round without a majority
-// releases its holds at all servers, including those that have not answered.
+// QuorumClaim: one round of a claim to a quorum. In a round all servers are asked at the same time,
+// with the same serial and the same proposed token. The claim is granted when a majority granted it
+// with one token. If tokens differ, the largest is written to a majority first; so tokens grow from
+// one majority to the next. Servers that answer later complete the hold. The process of an
+// `acquire` ends with the grant, so its claim waits a moment for those servers. A round without a
+// majority releases its holds at all servers, including those that have not answered.
 //
 // The leader is the first server in the list that answers. It decides between rival claims. A claim
 // that the leader refuses gives up at once and waits in the leader's line. A claim that the leader

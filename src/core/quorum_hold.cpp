@@ -15,7 +15,7 @@ namespace {
 constexpr Duration k_release_patience = 20ms;
 constexpr Duration k_look_patience = 50ms;
 
-// Returns the claim that lets a server grant its part of these holds.
+// Returns the claim with which a server can be asked to grant these holds.
 Claim claim_for(const Holds& holds) {
   const Hold& one = holds.front();
   return {.names = names_of(holds),
@@ -38,8 +38,8 @@ Error silence(const Members& members, std::size_t answered) {
 
 QuorumRenewal::QuorumRenewal(Members& members, Ask::What what, Holds holds, Time limit)
     : members_(members), what_(what), holds_(std::move(holds)), limit_(limit) {
-  // All servers are asked if it is not known which servers have a part of the hold: it was granted
-  // to another process, or too few servers confirmed it before.
+  // All servers are asked if it is not known which servers have granted the hold: it was granted to
+  // another process, or too few servers confirmed it before.
   const bool known = members_.keeps(holds_) && members_.sent_at();
   if (!known) members_.keep(claim_for(holds_), holds_);
   for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -81,8 +81,8 @@ Asks QuorumRenewal::on_answer(const Ask& ask, const Answer& answer, Time now) {
   return decide(now);
 }
 
-// Combines the answers that the hold is lost into one that says most. A server that never had a
-// part of the hold does not know how it ended, and may show a free lock.
+// Combines the answers that the hold is lost into one that says most. A server that never granted
+// the hold does not know how it ended, and may show a free lock.
 void QuorumRenewal::take_loss(const RenewReply& reply) {
   if (!lost_) lost_ = reply;
   lost_->released = lost_->released || reply.released;
@@ -110,8 +110,8 @@ std::size_t QuorumRenewal::count(Seat seat) const {
 
 Asks QuorumRenewal::decide(Time now) {
   if (outcome_) return {};
-  // A server that had no part of the hold at the start may have granted its part meanwhile. It was
-  // not asked about the part, so it counts as failed, not as absent.
+  // A server that had not granted the hold at the start may have granted it meanwhile. It was not
+  // asked about the hold, so it counts as failed, not as absent.
   for (std::size_t i = 0; i < seats_.size(); ++i)
     if (seats_[i] == Seat::absent && !members_[i].holds.empty()) seats_[i] = Seat::failed;
   const std::size_t lost = count(Seat::lost) + count(Seat::absent);
@@ -144,8 +144,8 @@ Asks QuorumRenewal::decide(Time now) {
   return {};
 }
 
-// Asks the servers that have no part of the hold to grant it. That is safe: a majority has our
-// hold, so no rival can have a majority.
+// Asks the servers that have not granted the hold to grant it, too. That is safe: a majority has
+// our hold, so no rival can have a majority.
 Asks QuorumRenewal::complete() {
   Asks all;
   const Claim& kept = *members_.kept();
@@ -225,8 +225,8 @@ void QuorumRelease::decide(Time now, bool last) {
   if (enough && !patience_) patience_ = now + std::max(now - started_at_, k_release_patience);
 }
 
-// Returns not_held if a majority had no part of the hold: then the lock was lost, even if nested
-// runs hold parts of it.
+// Returns not_held if a majority of the servers did not have the hold: then the lock was lost, even
+// if nested runs still hold it at some servers.
 ReleaseVerdict QuorumRelease::verdict() const {
   const auto count = [&](ReleaseVerdict wanted) {
     return static_cast<std::size_t>(

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // QuorumRenewal and QuorumRelease: renewing and releasing holds that a majority of servers granted.
-// A renewal goes to all servers and is confirmed by a majority. Then servers without a part of the
-// hold are asked to grant it, so that the hold survives the loss of another server. The hold is
-// lost as soon as fewer than a majority can still have it. A release goes to all servers, including
-// silent ones.
+// A renewal goes to all servers and is confirmed by a majority. Then the servers that have not
+// granted the hold are asked to grant it, too, so that the hold survives the loss of another
+// server. The hold is lost as soon as fewer than a majority can still have it. A release goes to
+// all servers, including silent ones.
 //
 // Pure machines: the caller sends their asks, passes the answers to Members::heard() and then to
 // the machine, and drops the machine when outcome() is set.
@@ -59,8 +59,8 @@ class QuorumRelease {
   Asks on_answer(const Ask& ask, const Answer& answer, Time now);
   Asks on_time(Time now);
   Time next_deadline() const;
-  // Set when a majority has released its parts and the other servers had time to answer. An error:
-  // no majority has released its parts in time.
+  // Set when a majority of the servers has released and the other servers had time to answer. An
+  // error: no majority has released in time.
   const std::optional<Result<ReleaseVerdict>>& outcome() const { return outcome_; }
 
  private:

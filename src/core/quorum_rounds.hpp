@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Rounds: the owner and serial with which a claim asks the servers of a quorum in each round. A
-// round that was not granted releases its holds, and the next round has another serial, so that a
-// late copy of an old request or release matches no new hold. An owner made by `acquire` contains
-// the serial, so it changes with the round as well. The claim keeps its place in line.
+// Rounds: the owner and serial with which a claim asks the servers of a quorum in each round, that
+// is each time it asks them all. A round that was not granted releases its holds, and the next
+// round has another serial, so that a late copy of an old request or release matches no new hold.
+// An owner made by `acquire` contains the serial, so it changes with the round as well. The claim
+// keeps its place in line.
 #pragma once
 
 #include "core/lock_store.hpp"

@@ -223,8 +223,8 @@ Result<RenewReply> QuorumStore::check(const Holds& holds, Time limit) {
 
 Result<RenewReply> QuorumStore::ask_about(Ask::What what, const Holds& holds, Time limit) {
   servers_->catch_up();
-  // A check asks only servers that have a part of the hold. The other servers may be granting their
-  // part just now, so no running call is ended.
+  // A check asks only servers that have granted the hold. The other servers may be granting it just
+  // now, so no running call is ended.
   if (what == Ask::What::renew) servers_->cut_frozen();
   quorum::QuorumRenewal machine(members_, what, holds, limit);
   return drive(machine);

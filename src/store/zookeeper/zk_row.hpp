@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A lock as ZooKeeper keeps it, and the requests that change it. Pure.
 //
-// The lock is a folder. In it stands one ephemeral node for each holder and each waiter, whose
-// number is the order of arrival, under the names of Curator's recipes or of kazoo's (ZkLayout):
+// The lock is a folder with a node for each holder and each waiter. A node ends with its session,
+// and its number is the order of arrival. Its name is that of Curator or of kazoo (ZkLayout):
 //   curator: …lock-N exclusive (InterProcessMutex, also go-zookeeper's Lock); …__WRIT__N and
 //            …__READ__N (InterProcessReadWriteLock); …__SLOT__N slots, which only dlock knows
 //   kazoo:   …__lock__N exclusive or a writer; …__rlock__N a reader; …__slot__N
@@ -16,9 +16,9 @@
 // after it, and holders before it can only become weaker.
 //
 // A lock has a note, which outlives these nodes: its last success and the released holds of
-// `acquire`. It is a node of its own, in a folder beside the locks. The data of that folder is the
-// epoch: a number that, added to the number of a write (its zxid), makes a fencing token. It lets
-// tokens grow even if ZooKeeper has lost its data (contender::Epoch).
+// `acquire`. It is a node in a folder beside the locks. The data of that folder is the epoch: a
+// number that, added to the number of a write (its zxid), makes a fencing token, so that tokens
+// grow even if ZooKeeper has lost its data (contender::Epoch).
 #pragma once
 
 #include "store/table/contender.hpp"
@@ -93,7 +93,7 @@ void read_zk_row(ZkRow& row, lease_table::StoreTime now);
 // become holders without a new version, so they must not be removed.
 bool may_be_passed_over(const ZkRow& row);
 
-// A change of locks: the parts of one multi.
+// A change of locks: the parts of one multi, ZooKeeper's transaction.
 struct ZkChange {
   struct Made {
     std::size_t part = 0;
@@ -119,7 +119,7 @@ struct ZkStep {
   bool writes;                          // false: only waiters are changed
   bool proves_note;                     // a grant must fail if the note has changed since the read
   const std::vector<OwnerId>& renewed;  // owners whose leases are to be renewed
-  std::int64_t epoch = 0;               // a grant's token is this plus its zxid
+  std::int64_t epoch = 0;               // a grant's token is this plus the number of its write
 };
 // Adds the change of one lock. `which`: the row's index, for ZkChange::made. The change compares
 // the version of every node that it touches. It does not notice nodes that were created since the

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// ZkSession: one session of ZooKeeper, which owns ephemeral nodes, and the requests made in it. It
-// connects when necessary: first to the server that served it last, then to the other servers in
-// the order of the URL.
+// ZkSession: one session of ZooKeeper, which owns nodes that end with it, and the requests made in
+// it. It connects when necessary: first to the server that served it last, then to the other
+// servers in the order of the URL.
 //
 // It promises: a call ends at its limit, including name lookup and connecting. Connect, login and
 // requests travel in one write; but a server that has not served us before must first accept the

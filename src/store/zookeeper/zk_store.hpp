@@ -4,13 +4,13 @@
 // ?layout=kazoo, those of kazoo; locks of those programs and of dlock exclude each other
 // (zk_row.hpp).
 //
-// Each call reads the nodes of its names and changes them in one multi, which compares the version
-// of each node that it touches. If a version has changed since the read, the call reads and writes
-// again. If there is nothing to change, a multi of comparisons makes a majority of the servers
-// confirm the holders. A new holder checks once more for earlier nodes. A lease is a session
-// (zk_owners.hpp), which is renewed by attaching to it again; the renewal counts once a multi after
-// that was confirmed on the same connection. A fencing token is the zxid of its grant plus the
-// epoch, a number in the store (zk_row.hpp).
+// Each call reads the nodes of its names and changes them in one multi (ZooKeeper's transaction),
+// which compares the version of each node that it touches. If a version has changed since the read,
+// the call reads and writes again. If there is nothing to change, a multi of comparisons makes a
+// majority of the servers confirm the holders. A new holder checks once more for earlier nodes. A
+// lease is a session (zk_owners.hpp), which is renewed by attaching to it again; the renewal counts
+// once a multi after that was confirmed on the same connection. A fencing token is the number of
+// the write that granted (its zxid) plus the epoch, a number in the store (zk_row.hpp).
 //
 // A separate session without nodes reads and watches: the first waiters watch the nodes before
 // them, a holder its own node. Waiters farther back keep no connection (maxClientCnxns).

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ZkTable: reads locks from a ZooKeeper, each as a row (zk_row.hpp), and changes them in one multi.
+// ZkTable: reads locks from a ZooKeeper, each as a row (zk_row.hpp), and changes them in one multi,
+// ZooKeeper's transaction.
 //
 // It promises: no node of a row was deleted while the row was read. If write() returns true, a
 // majority of the servers has confirmed the write and its renewals. write() keeps a new holder's
@@ -80,8 +81,8 @@ class ZkTable {
   // Reads rows with the looker: the session that only reads, and has the watches.
   Result<Rows> look(const std::vector<LockName>& names, const Extent& extent, Time limit);
   ZkSession& looker() { return looker_; }
-  // Ends the session of the looker, which would otherwise stay for half a minute. The next look()
-  // makes a new one.
+  // Ends the session of the looker, the session that only reads. It would otherwise stay for half a
+  // minute. The next look() makes a new one.
   void quit_looker();
   // Sends requests with the looker, or with a new one if its session has ended. All answers are
   // verdicts.
@@ -96,7 +97,7 @@ class ZkTable {
   // Carries out a change. Returns false if the locks have changed since the read, or a session has
   // ended; then no new node of ours remains.
   Result<bool> write(const Rows& rows, const ZkChange& change, Time limit);
-  // Returns the zxid of the newest successful write().
+  // Returns the zxid, ZooKeeper's number, of the newest successful write().
   std::int64_t written() const { return written_; }
 
   // Closes the connections of all sessions except the looker; the sessions continue.
