@@ -72,8 +72,8 @@ Result<void> check_quorum_delay(const Settings& settings) {
           "long; lower --ttl, or raise --quorum-delay for all users of these servers"};
 }
 
-// Reports --insecure, even with -q: the server is not verified, so anyone on the network can pose
-// as it.
+// Reports --insecure, even with -q: without verification anyone on the network can pose as the
+// server.
 void say_insecure(const Settings& settings) {
   if (!settings.tls.insecure) return;
   log(LogLevel::error,

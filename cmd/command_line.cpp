@@ -168,8 +168,8 @@ Operands operands_of(const CommandLine& line) {
   return spec != nullptr ? spec->operands : Operands::names;
 }
 
-// Takes NAME and the child's words. argv[at] is the first word that is not an option: NAME, or a
-// "--" before it.
+// Takes NAME and the child's words. argv[at] is the first word that is not an option: NAME, or the
+// "--" before NAME.
 Result<void> take_run(CommandLine& line, const std::vector<std::string>& argv, std::size_t at) {
   if (at < argv.size() && argv[at] == "--") ++at;
   if (at == argv.size()) return {};

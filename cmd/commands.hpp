@@ -13,8 +13,8 @@
 namespace dlock {
 
 // `run` and `acquire` block the signals, so they must be called before another thread starts: only
-// later threads inherit the signal mask. Except for early errors they do not return: they end the
-// process, and if a signal ended the child or the wait, they end it by that signal.
+// later threads inherit the signal mask. Except for early errors they do not return but end the
+// process; if a signal ended the child or the wait, the process ends by the same signal.
 ExitStatus run_command(const CommandLine& line, const Settings& settings);
 ExitStatus acquire_command(const CommandLine& line, const Settings& settings);
 ExitStatus renew_command(const CommandLine& line, const Settings& settings);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The report of dlock doctor: first the findings, the worst first, each with its remedy, and last a
-// line that counts them. It is made without asking the store, so that unit tests can call it.
+// line that counts them. The report is made without asking the store, so that unit tests can make
+// it.
 #pragma once
 
 #include "store/open_store.hpp"

@@ -24,7 +24,7 @@ struct NamedHolding {
 std::string holdings_json(const std::vector<NamedHolding>& holdings);
 
 // Returns the outcome of a run as one line. `error`: why the command was not started; empty if it
-// was. `exit_status`: the exit status of dlock.
+// was started. `exit_status`: the exit status of dlock.
 std::string result_json(const std::vector<LockName>& names,
                         const Outcome& outcome,
                         const std::string& error,

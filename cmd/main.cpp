@@ -29,8 +29,8 @@ namespace {
 
 // If the caller has closed descriptor 0, 1 or 2, opens /dev/null in its place: otherwise a socket
 // would get that number, and messages would go to the server. The child does not inherit /dev/null
-// (O_CLOEXEC). It is opened for reading only, so that writing an answer to it fails: the answer
-// must not look as if it had been written.
+// (O_CLOEXEC). /dev/null is opened for reading only, so that writing an answer there fails: the
+// answer must not look as if it had been written.
 void occupy_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd) {
     if (::fcntl(fd, F_GETFD) == 0) continue;
@@ -117,8 +117,8 @@ std::string version_text(const CommandLine& line) {
   return text + "built with:\n" + k_libraries;
 }
 
-// Reports an error in the command line or the settings. It sets up the log first, because otherwise
-// only valid settings do that.
+// Reports an error in the command line or the settings. It sets up the log first, which is
+// otherwise set up only with valid settings.
 int refuse(const Error& error, const CommandLine& line) {
   set_up_log(
       {.json = wants_json_log(line.settings, config_file(line)), .ascii = !locale_has_utf8()});

@@ -11,9 +11,9 @@ namespace dlock {
 // command gets all of them.
 std::vector<std::string> own_environment();
 
-// Removes PG* from this process's environment: libpq would read settings there that the URL does
-// not have, such as PGOPTIONS with a search_path to other tables (PostgreSQL manual, "Environment
-// Variables"). own_environment() still returns them.
+// Removes the PG* variables from this process's environment: libpq would take settings from these
+// variables that the URL does not have, such as PGOPTIONS with a search_path to other tables
+// (PostgreSQL manual, "Environment Variables"). own_environment() still returns them.
 void hide_from_libpq();
 
 }  // namespace dlock

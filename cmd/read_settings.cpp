@@ -253,7 +253,7 @@ Result<void> apply(Settings& settings, const Source& source) {
 }
 
 // Applies the settings in the URL. They override all other settings, as the password in the URL
-// does. The settings in a URL of a quorum are only for that server.
+// does. In a quorum the settings in a URL apply only to the server of this URL.
 Result<void> apply_url(Settings& settings) {
   const std::vector<std::string> urls = split_urls(settings.url);
   for (std::size_t i = 0; urls.size() > 1 && i < urls.size(); ++i) {

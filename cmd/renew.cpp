@@ -109,8 +109,7 @@ class Renewer {
 
   // Finds the holds, and reports those that do not exist any more.
   Result<ExitStatus> find(const std::vector<WantedHold>& wanted);
-  // Renews each hold that find() has found, even if the store has said that another of them is
-  // lost.
+  // Renews each hold that find() has found, even if the store says that another hold is lost.
   Result<ExitStatus> renew();
 
   // The renewed holds, and when the renewal of each was sent.

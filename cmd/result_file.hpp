@@ -23,7 +23,7 @@ class ResultFile {
   ResultFile() = default;
 
   UniqueFd directory_;  // kept open, so that it is found even if it was moved
-  std::string name_;    // name of the file in that directory
+  std::string name_;    // name of the file in directory_
   std::string path_;    // path as given, escaped
 };
 

@@ -94,7 +94,7 @@ Error failure(const Outcome& outcome, const std::string& names) {
 }
 
 // Ends the process the way the run ended: by the signal that ended the child or the wait, or with
-// an exit status. It frees nothing, because the end of the process does that.
+// an exit status. Frees nothing: the kernel frees everything when the process ends.
 [[noreturn]] void end_like(const Outcome& outcome,
                            Voice& voice,
                            const std::vector<std::string>& words,

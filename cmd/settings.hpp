@@ -88,7 +88,7 @@ struct Setting {
 // Returns all settings, in the order of the help.
 std::span<const Setting> all_settings();
 const Setting* find_setting(std::string_view name);
-// Returns whether the setting is an option of that command but not of every command.
+// Returns whether the setting is an option of `command`, but not of every command.
 bool is_option_of(const Setting& setting, std::string_view command);
 
 // Returns "DLOCK_CONNECT_TIMEOUT" for "connect-timeout".

@@ -32,8 +32,8 @@ Result<std::string> as_text(const toml::value& value) {
   return Error{Errc::bad_config, "is neither a text, a number, true nor false"};
 }
 
-// Returns the reason in an error text of toml11. It is in the first line, after toml11's own name;
-// the other lines draw where in the file the error is.
+// Returns the reason in an error text of toml11. The reason is in the first line, after toml11's
+// own name; the other lines draw where in the file the error is.
 std::string reason_of(std::string_view what) {
   const std::size_t end = std::min(what.find('\n'), what.size());
   std::string_view reason = what.substr(0, end);

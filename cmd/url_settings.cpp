@@ -17,9 +17,9 @@ namespace {
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> k_of_libpq{
     {{"sslrootcert", "cacert"}, {"sslcert", "cert"}, {"sslkey", "key"}}};
 
-// Parameters that redis-py, go-redis, lettuce and redis-rs take in a URL, and what to use in dlock.
-// If that is empty, dlock refuses the parameter, because a URL must not switch the verification of
-// the server off.
+// Parameters that redis-py, go-redis, lettuce and redis-rs take in a URL, each with what to use in
+// dlock. An empty text: dlock has nothing in its place, because a URL must not switch the
+// verification of the server off.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> k_elsewhere{{
     {"ssl_ca_certs", "the parameter cacert"},
     {"ssl_ca_path", "the parameter cacertdir"},

@@ -158,7 +158,7 @@ class Driver {
     if (!outcome_) arms_.look();
   }
 
-  // Passes event::Tick if the machine's deadline has passed. take() does this before it passes
+  // Passes event::Tick if the machine's deadline has passed. take() calls this before it passes
   // other events.
   void tick() {
     if (machine_.next_deadline().value_or(Time::max()) <= now_) feed(event::Tick{});

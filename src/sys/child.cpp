@@ -38,8 +38,8 @@ std::array<char*, 2> places_for_pid(std::vector<std::string>& environment) {
   const auto own = [](std::string_view entry, std::string_view name) {
     return entry.starts_with(name) && entry.substr(name.size()) == std::to_string(::getpid());
   };
-  // Newer systemd also names the process by the inode of its pidfd. That of the command is not
-  // known before the fork, so the variable is removed.
+  // Newer systemd also names the process by the inode of its pidfd. The inode for the command is
+  // not known before the fork, so the variable is removed.
   if (std::any_of(environment.begin(), environment.end(), [&](const std::string& entry) {
         return own(entry, k_names.front());
       })) {

@@ -83,8 +83,8 @@ class Child {
   // Each returns a sentence if the guard had to be replaced, otherwise an empty text (see Guard).
   std::string set_guard(Time kill_at) { return guard_.set_deadline(kill_at); }
   std::string look_at_guard() { return guard_.look(); }
-  // Called before the release, when the group seems to be gone: kills what is left of it and the
-  // guard, so that reap() will not have to wait for them.
+  // Called before the release, when the group seems to be gone: kills the guard and what is left of
+  // the group, so that reap() will not have to wait.
   void end_group();
   void reap();
 

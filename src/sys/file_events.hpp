@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // FileEvents: the events that inotify(7) reports for one file or directory, and a wait for them.
-// The kernel reports only changes made on this machine. If there are too many, it drops some and
-// says so; that counts as an event of the path itself.
+// The kernel reports only changes made on this machine. If there are too many events, the kernel
+// drops some and reports that; this report counts as an event of the path itself.
 #pragma once
 
 #include "base/boot_clock.hpp"

@@ -7,8 +7,8 @@
 extern "C" {
 void __real_OPENSSL_cpuid_setup();
 void __wrap_OPENSSL_cpuid_setup();
-// This function is placed beside other code that runs at the start, so that no page of memory is
-// read for it alone.
+// This function is placed beside other code that runs at the start, so that no further page of
+// memory has to be read.
 [[gnu::section(".text.startup")]] void __wrap_OPENSSL_cpuid_setup() {}
 }
 

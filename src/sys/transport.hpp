@@ -6,7 +6,7 @@
 //
 // An error's text is only the reason ("connection refused", "no answer within 300ms"); the caller
 // adds what could not be reached. After an error the connection is unusable and must be dropped.
-// The limit is checked after every wake-up, but a sleeping machine does not wake up for it.
+// The limit is checked after every wake-up, but the limit does not wake a sleeping machine up.
 #pragma once
 
 #include "base/boot_clock.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reads files that decide where dlock connects and what it sends there. A file is opened, then
-// checked, then read, so that no other file can take its name in between. A file that another
+// checked, then read, so that the checked file is the one that is read. A file that another
 // ordinary user could have written is refused: it must belong to root or to us, and neither group
 // nor others may write it.
 #pragma once
@@ -46,8 +46,8 @@ Result<void> check_named_pipe(const std::string& path);
 std::optional<std::string> read_again(const std::string& path);
 
 struct PasswordFile {
-  // The first line; not empty. The file is read again at each login. If that fails, for example
-  // because of the file's rights, the earlier password is used.
+  // The first line; not empty. Each login reads the file again. If the file cannot be read then,
+  // for example because of its rights, the earlier password is used.
   Secret password;
   bool is_exposed = false;  // as TrustedFile::is_exposed
 };

@@ -91,8 +91,8 @@ clean_up() {
   ! has_part cli || end_helpers
 }
 
-# Keeps the settings of the user who runs the tests from them. A folder below a device is certainly
-# not there, for every user.
+# Removes the settings of the user who runs the tests. XDG_CONFIG_HOME is a folder below a device,
+# which certainly does not exist, for every user.
 clean_environment() {
   local name
   for name in $(compgen -e | grep -E '^(DLOCK_|REDIS)' | grep -vx DLOCK); do unset "$name"; done
