@@ -95,7 +95,7 @@ std::string wish_text(const Waiter& waiter) {
 std::string waiter_line(const Waiter& waiter, std::uint64_t place, const Holding& holding) {
   const HoldRecord since{.since_ms = waiter.since_ms};
   const std::string start = "  " + ordinal(place) + " in line ";
-  // A waiter that is not dlock has only this text.
+  // A waiter that is not dlock is known only by a text, which `who.command` has.
   if (waiter.who.host.empty()) return start + printable(waiter.who.command) + '\n';
   return start + who_text(waiter.who) + " for " + format_duration(age_of(since, holding)) +
          wish_text(waiter) + ", command " + in_quotes(waiter.who.command) +

@@ -4,14 +4,14 @@
 //
 // | limit          | why this number                                                           |
 // |----------------|---------------------------------------------------------------------------|
-// | k_answer_bytes | a thousand locks or ten thousand waiters; a library that parses it may    |
-// |                | need eleven times as much memory for small parts                          |
+// | k_answer_bytes | a thousand locks or ten thousand waiters; a library that parses so much   |
+// |                | may need eleven times as much memory for small parts                      |
 // | k_login_bytes  | a certificate chain has at most 100 KiB, a login without one 5 KiB        |
 // | k_turn_bytes   | the clock is read after so many; the slowest parser takes 1 ms for them   |
 // | k_late_turns   | an answer that is there at the limit is worth more than a quick end       |
 // | k_elements     | ten thousand rows of ten values, at 80 bytes of memory each               |
 // | k_depth        | the deepest answer of any store has eight levels                          |
-// | k_unasked      | each says only that something has changed; one look serves for all        |
+// | k_unasked      | a message says only that something has changed; one look serves for all   |
 // | k_names        | more than a user can read in the output of `dlock list`                   |
 // | k_sqlite_bytes | its cache takes 2 MiB; the largest state (4 MiB) is in memory four times  |
 // | k_record_bytes | the longest record that dlock writes has 8 KiB                            |

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Sourced by tests that need what only a package registry has. The ordinary tool of each registry
-# fetches it into a folder below build/, where it is used again as long as its sources stay as they
-# are.
+# Sourced by tests that need packages which only a package registry has. The ordinary tool of the
+# registry fetches the packages into a folder below build/. The folder is used again as long as the
+# list of its packages stays the same.
 # shellcheck shell=bash
 
 # in_time COMMAND…: runs a tool, and ends it if it would wait for ever. The tool itself repeats a

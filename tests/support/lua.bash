@@ -63,7 +63,7 @@ run_script() {
   redis-cli -s "${ON:-$REDIS_SOCKET}" ${BY:+--no-auth-warning --user $BY --pass x} \
     EVAL "$(<"$text")" ${#keys[@]} "${keys[@]}" "${@:3+$2}" 2>&1
 }
-# waiter OWNER SERIAL [polls]: prints the waiter as its record in the line has it.
+# waiter OWNER SERIAL [polls]: prints the text by which the waiter is stored in the line.
 waiter() {
   local how=${3:+'"polls":true,'}
   [ "$MODE" = exclusive ] || how+="\"mode\":\"$MODE\","
