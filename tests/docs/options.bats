@@ -51,14 +51,12 @@ setup() { set_up_docs; }
   assert_equal "$keys" "$variables"
 }
 
-@test "the options that have no variable are the ones that man page and README list" {
+@test "the options that have no variable are the ones that the man page lists" {
   in_code=$(sed -n '/k_local{/,/^};/p' cmd/command_table.cpp | grep -oE -- '--[a-z-]+", (true|false)' |
     grep -oE -- '--[a-z-]+' | grep -vx -- --config | sort -u)
   [ -n "$in_code" ]
   in_page=$(man_section 'OPTIONS OF ONE CALL' dlock.toml.5 | sed '/^\.B --config/,$d' | option_words)
   assert_equal "$in_page" "$in_code"
-  in_readme=$(tr '\n' ' ' <README.md | grep -oE 'Options of one call only: [^;]*' | option_words)
-  assert_equal "$in_readme" "$in_code"
 }
 
 @test "every setting but the passwords is an option of that name" {
@@ -67,14 +65,4 @@ setup() { set_up_docs; }
     man_options "" | grep -qx -- "$option" || fail "$name has no option $option"
   done < <(man_section ENVIRONMENT | sed -n '/Read by dlock/,/Given to the child/p' |
     grep -oE 'DLOCK_[A-Z_]+' | grep -vx DLOCK_PASSWORD)
-}
-
-@test "the option table of README.md has every option of run that the help has" {
-  in_readme=$(sed -n '/^| option of .run./,/^$/p' README.md | option_words | grep -- '^--' | xargs)
-  run -0 "$DLOCK" run --help
-  in_help=$(sed '/^options of every command/,$d' <<<"$output" | grep -E '^ *-' |
-    sed -E 's/^( *[^ ].*)  .*/\1/; s/,/, /g' | option_words | grep -- '^--' | xargs)
-  # Other spellings, and the two modes that the table has by their letters.
-  in_help=$(xargs -n 1 <<<"$in_help" | grep -vxE -- '--(nb|timeout|shared|exclusive)' | xargs)
-  assert_equal "$in_readme" "$in_help"
 }
