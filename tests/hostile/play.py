@@ -7,8 +7,8 @@ usage: play.py [-j N] PROTOCOL [PATTERN]
 
 A table is a module of this folder: url(PORT, ACT), ROWS of (what the server does, ACT, a function of
 the connection), and perhaps LEAKS, where an ACT puts what it should not have heard. Each row is played
-twice: dlock must end by itself within its limit and with status 69 (or ACT.status), and it must end soon
-after a SIGTERM; both times it may use 64 MiB and start nothing. One line a row: "ok NAME: seconds over
+twice: dlock must end by itself within its limit and with status 69 (or ACT.status), having made at most
+ACT.most_connections, and it must end soon after a SIGTERM; both times it may use 64 MiB and start nothing. One line a row: "ok NAME: seconds over
 the limit, seconds after SIGTERM, MiB".
 
 With --hold dlock holds a lock of the real server at HOST:PORT (PORT in URL is ours), which then turns:
@@ -152,6 +152,7 @@ def judge(table, name, act):
         server = Server(act)
         url = table.url(server.port, act)
         took, peak, status, said = run(dlock, url, ["-n"], marker, None)
+        connected = len(server.connections)
         # It waits for as long as the server is away.
         late, peak2, _, more = run(dlock, url, ["-w", "30"], marker, ALARM)
         server.close()
@@ -161,6 +162,8 @@ def judge(table, name, act):
             wrong.append(f"ended {late - ALARM:.1f} s after SIGTERM")
         if status != getattr(act, "status", 69):
             wrong.append(f"status {status}: {said.strip()[-300:]}")
+        if connected > getattr(act, "most_connections", connected):
+            wrong.append(f"made {connected} connections")
         if "internal error" in said + more:
             wrong.append(f"said {said.strip()[-300:]}")
         if os.path.exists(marker):

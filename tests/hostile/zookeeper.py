@@ -41,6 +41,21 @@ def asked(piece, first=b""):
     return act
 
 
+def end_session(conn):
+    """Opens a session, and answers each of its requests that the session has expired."""
+    (size,) = struct.unpack("!i", exactly(conn, 4))
+    exactly(conn, size)
+    conn.sendall(CONNECTED)
+    while True:
+        (size,) = struct.unpack("!i", exactly(conn, 4))
+        (xid,) = struct.unpack("!i", exactly(conn, size)[:4])
+        conn.sendall(frame(header(xid, -112)))
+
+
+# A try opens at most four sessions of each kind, and the pauses between tries grow from 100 ms.
+end_session.most_connections = 50
+
+
 def long_frame(size, first):
     return struct.pack("!i", size) + first
 
@@ -70,6 +85,7 @@ ROWS = [
     ("in the answer: logins without an end", asked(frame(header(-4)))),
     ("in the answer: errors that there are not", asked(frame(header(1, -9999)))),
     ("in the answer: session expired, without an end", asked(frame(header(1, -112)))),
+    ("in the answer: each session ends at once", end_session),
     ("in the answer: byte by byte", lambda c: (connect(c), drip(c, many(event())))),
 ]
 

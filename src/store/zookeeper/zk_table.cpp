@@ -13,6 +13,9 @@ namespace dlock {
 namespace {
 
 constexpr std::string_view k_notes = "dlock-done";
+// So many sessions may end in one call. Without this limit, a server that ends each session at once
+// would be asked until the time limit, thousands of times.
+constexpr int k_most_ended = 3;
 constexpr Duration k_to_quit = std::chrono::milliseconds(100);
 constexpr std::string_view k_own_folder = "zookeeper";  // ZooKeeper's own folder, below "/"
 
@@ -94,11 +97,16 @@ ZkSession& ZkTable::reader() {
 }
 
 Result<std::vector<ZkAnswer>> ZkTable::ask(const Requests& requests, Time limit) {
-  for (;;) {
+  for (int ended = 0; ended <= k_most_ended; ++ended) {
     auto answers = zk_answers_of(looker_, requests, limit);
     if (!answers || !answers->empty()) return answers;
     end(looker_);
   }
+  return ends_sessions();
+}
+
+Error ZkTable::ends_sessions() const {
+  return {Errc::unavailable, address_.text + " ends each session at once"};
 }
 
 void ZkTable::end(const ZkSession& session) {
@@ -127,16 +135,13 @@ Result<ZkTable::Rows> ZkTable::load_by(ZkSession& session,
                                        const Extent& extent,
                                        Time limit,
                                        int& changes) {
-  // A server that ends each session at once must not be asked for ever.
-  constexpr int k_most_ended = 3;
   ZkSession* from = &session;
   for (int ended = 0;;) {
     auto rows = try_load(*from, names, extent, limit);
     if (!rows) return contender::outpaced(address_.text, changes, rows.error());
     if (*rows) return std::move(**rows);
     if (from->is_over()) {
-      if (++ended > k_most_ended)
-        return Error{Errc::unavailable, address_.text + " ends each session at once"};
+      if (++ended > k_most_ended) return ends_sessions();
       end(*from);
       from = &looker_;
       continue;

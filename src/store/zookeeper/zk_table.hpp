@@ -120,6 +120,7 @@ class ZkTable {
   void list_nodes(ZkRow& row, const std::vector<std::string>& children, const Extent& extent) const;
   void take_node(ZkContender& node);
   void end(const ZkSession& session);
+  Error ends_sessions() const;
   std::string folder_of(std::string_view lock) const;
 
   ZkSession& writer(const ZkChange& change);
