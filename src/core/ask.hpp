@@ -28,8 +28,8 @@ struct Ask {
   };
   What what = What::acquire;
   Time limit;  // when this one call must have ended
-  // How a refused claim waits in line. For acquire, undo and leave; the last two have the value of
-  // the last acquire.
+  // For acquire: how the claim waits in line if it is refused. For undo and leave: how it waited
+  // after the newest acquire.
   Queueing queueing = Queueing::no;
   bool front = false;                   // for watch
   ReleaseOptions release_options = {};  // for release

@@ -255,7 +255,7 @@ class LockStore {
                                          Time limit) = 0;
 
   // Takes the claim out of the lines of its names. If it is the claim's turn, the turn goes to the
-  // next waiter. `queueing`: the value of the claim's last acquire.
+  // next waiter. `queueing`: how the claim waited after its last acquire.
   virtual Result<void> leave(const Claim& /*claim*/, Queueing /*queueing*/, Time /*limit*/) {
     return {};
   }

@@ -131,9 +131,9 @@ Notice StopPlan::kill(Time now) {
   return {.kind = kind, .kill = why_};
 }
 
-// Returns the deadline of the guard. It is the time of our own KILL (rule 7) because of the lease
-// or the time: before the end of the lease, or sooner after a verdict against us or when the time
-// is up.
+// Returns the deadline of the guard. It is the time of our own KILL (rule 7): before the end of the
+// lease, or sooner after a verdict against the hold or when max_hold is over. A KILL for another
+// reason does not move it.
 Time StopPlan::guard_due(const LeaseClock& clock) const {
   const bool warns = terms_.on_lost == OnLost::warn && terms_.renew;
   const Time at = warns ? Time::max() : clock.kill_at();

@@ -47,8 +47,8 @@ EtcdStore::EtcdStore(const EtcdAddress& address, const StoreOptions& options)
     : where_(address.text), client_(address, options.interrupt), watch_(client_.watch()) {}
 
 Result<std::string> EtcdStore::key_of(const LockName& name) const {
-  // A name that begins like the keys of notes ("dlock-done/") is refused: a note would look like a
-  // holder of such a lock.
+  // A name that begins like the keys "dlock-done/…" is refused: these keys, which remember
+  // successes, would look like holders of such a lock.
   const std::string notes = note_of_lock("");
   if (!(name.text() + '/').starts_with(notes)) return name.text();
   return Error{Errc::bad_usage,

@@ -39,8 +39,8 @@ class EtcdStore final : public TableStore {
   static std::unique_ptr<EtcdStore> open(const EtcdAddress& address, const StoreOptions& options);
 
   std::string where() const override { return where_; }
-  // Returns the name itself. Errc::bad_usage: the name begins like the keys of notes
-  // (dlock-done/…), so that a note would look like a holder.
+  // Returns the name itself. Errc::bad_usage: the name is "dlock-done" or begins with
+  // "dlock-done/", like the keys that remember successes; such a key would look like a holder.
   Result<std::string> key_of(const LockName& name) const override;
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;

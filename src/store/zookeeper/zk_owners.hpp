@@ -31,7 +31,7 @@ class ZkOwners {
 
   // Returns the session for this owner's claims. If it is new, no server knows it yet.
   Own& of_claim(const OwnerId& owner, Duration timeout);
-  // Returns the session of this owner; nullptr: this process has none.
+  // Returns the session of this owner; nullptr: this process has no session of that owner.
   Own* find(const OwnerId& owner);
   const Own* find(const OwnerId& owner) const;
   // Returns our session with this number or, for another process's session, a ZkSession that takes
