@@ -18,7 +18,7 @@
 namespace dlock {
 
 enum class Level {
-  error,    // this setting breaks what a lock promises
+  error,    // what was seen breaks the promises of a lock
   warning,  // the promise of a lock depends on luck
   info,     // all is well, but this is worth knowing
   good,
@@ -30,7 +30,7 @@ struct Finding {
   Level level = Level::good;
   std::string server = {};  // URL without a password, or "this machine"
   std::string seen = {};    // what was seen: "maxmemory-policy is volatile-lru"
-  std::string text = {};    // what follows from it; may be empty
+  std::string text = {};    // what follows from the fact in `seen`; may be empty
   std::string remedy = {};  // what to do, for errors and warnings
 };
 
@@ -68,8 +68,8 @@ Finding judge_connect(const std::string& text);
 // Judges how long the server takes to answer, because a renewal may take only a tenth of `ttl`.
 // `more` is added to the text.
 Finding judge_answers(Duration p50, Duration p99, Duration ttl, const std::string& more = {});
-// Returns a text such as "0.24ms". It is finer than that of format_duration() for times below a
-// second.
+// Returns a text such as "0.24ms". For times below a second this text is finer than the one of
+// format_duration().
 std::string fine_duration(Duration d);
 
 struct ExaminedServer {
@@ -78,10 +78,11 @@ struct ExaminedServer {
   // empty if they were not seen.
   std::string product = {};
   std::string version = {};
-  std::string role = {};  // such as "master", "slave", "sentinel"
+  std::string role = {};  // role of the server, such as "master", "slave", "sentinel"
   // Id of the server's process; two URLs with the same id lead to one server.
   std::string process = {};
-  std::optional<Duration> p50 = {};  // half of the answers took no longer than this
+  // the median time of an answer: half of the answers took no longer
+  std::optional<Duration> p50 = {};
   std::optional<Duration> p99 = {};
 };
 

@@ -23,11 +23,12 @@ Claim trial_claim(const LockName& name) {
           .owner = make_owner_id(pid),
           .serial = make_hold_serial(),
           .ttl = Trial::k_ttl,
-          .renewed = false,  // so there is no warning that the hold may not outlive a failover
+          .renewed = false,  // no warning is wanted that this hold may not outlive a failover
           .who = {.host = host_name(), .pid = pid, .user = user_name(), .command = "dlock doctor"}};
 }
 
-// One trial. Each function is one step of it, and returns whether the next step makes sense.
+// One run of the trial lock of `dlock doctor` (trial.hpp). Each function carries out one part of
+// it, and returns whether the next part makes sense.
 class Tryout {
  public:
   Tryout(LockStore& holder,
@@ -72,7 +73,7 @@ class Tryout {
       reply = Error{Errc::refused, "a lock that no one else knows is held"};
     }
     if (step("acquire", since, reply)) return true;
-    // Without an answer, the lock may have been acquired all the same, so the claim is undone.
+    // Without an answer, the lock may have been acquired all the same. So the claim is undone.
     if (auto undone = undo(holder_, claim_, Queueing::no, until()); !undone) return false;
     return false;
   }

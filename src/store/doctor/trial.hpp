@@ -17,7 +17,7 @@
 namespace dlock {
 
 struct TrialStep {
-  std::string what;  // name of the step: "acquire"
+  std::string what;  // the call that was made: "acquire"
   Duration took{};
 };
 
@@ -29,11 +29,11 @@ struct Trial {
   // What has become of the messages of one kind.
   enum class Messages { not_tried, refused, lost, heard };
 
-  // dlock doctor was called without NAME, so the trial has chosen a name. If this user may not lock
-  // that name, this proves nothing, because the rights may depend on the name.
+  // `dlock doctor` was called without NAME, so it has chosen the name of the lock to try. If this
+  // user may not lock that name, this proves nothing, because the rights may depend on the name.
   bool of_any_name = false;
   std::vector<TrialStep> steps;
-  std::optional<Error> failure = {};     // why the step after those in `steps` failed
+  std::optional<Error> failure = {};     // why the call after those in `steps` failed
   Messages turns = Messages::not_tried;  // messages that tell a waiter that the lock is free
   std::string turns_because = {};        // why messages about turns are refused; otherwise empty
   // Messages that tell a holder that the lock has changed (key tracking).

@@ -55,8 +55,8 @@ Finding judge_parent(const local::Step& step) {
                 local::place_for_locks());
 }
 
-// Removes the files of the trial, which a release leaves for the next holder. Also removes the
-// directory if opening the store has made it.
+// Removes the files of the lock that `dlock doctor` has tried; a release leaves these files for the
+// next holder. Also removes the directory if opening the store has made it.
 void tidy_up(const std::string& path, const LockName& name, bool was_there) {
   for (const char* const suffix : {".lock", ".json"}) {
     ::unlink((path + '/' + local::file_stem(name.text()) + suffix).c_str());

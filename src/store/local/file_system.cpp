@@ -19,7 +19,7 @@ constexpr Kind k_shared[] = {
     {NFS_SUPER_MAGIC, "NFS"},   {SMB_SUPER_MAGIC, "SMB"},     {CIFS_SUPER_MAGIC, "CIFS"},
     {SMB2_SUPER_MAGIC, "SMB2"}, {NCP_SUPER_MAGIC, "NCP"},     {AFS_SUPER_MAGIC, "AFS"},
     {AFS_FS_MAGIC, "AFS"},      {CODA_SUPER_MAGIC, "Coda"},   {CEPH_SUPER_MAGIC, "Ceph"},
-    {FUSE_SUPER_MAGIC, "FUSE"},  // also virtiofs, sshfs, GlusterFS
+    {FUSE_SUPER_MAGIC, "FUSE"},  // this is also the number of virtiofs, sshfs and GlusterFS
     {0x6a656a63, "virtiofs"},   {V9FS_MAGIC, "9p"},           {HOSTFS_SUPER_MAGIC, "hostfs"},
     {0x786f4256, "vboxsf"},     {0xbacbacbc, "VMware HGFS"},  {0x7c7c6673, "Parallels"},
     {0x01161970, "GFS2"},       {OCFS2_SUPER_MAGIC, "OCFS2"}, {0x0bd00bd0, "Lustre"},

@@ -33,7 +33,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::size_t k_longest_stem = 200;  // with a suffix it is still well below NAME_MAX, 255
+// With ".lock" or ".json" a name of this length is below NAME_MAX, 255.
+constexpr std::size_t k_longest_stem = 200;
 constexpr std::size_t k_kept_of_long = 160;
 constexpr char k_cut_mark = '~';  // does not occur in an encoded name
 constexpr std::size_t k_largest_file = std::size_t{4} * 1024 * 1024;

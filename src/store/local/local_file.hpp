@@ -27,8 +27,8 @@ Errc meaning_of(int number);
 // Returns the name of a lock's file, without ".lock" or ".json".
 std::string file_stem(std::string_view name);
 
-// Returns the name of the lock from the name of its file. nullopt: the lock's name is too long for
-// that; the file has the whole name in it.
+// Returns the name of a lock from the name of its file. nullopt: the file's name has only the
+// beginning of a long lock name; the whole lock name is in the file.
 std::optional<std::string> name_from_stem(std::string_view stem);
 
 // Opens the directory. Before, checks which users may change it (Errc::denied), and whether another

@@ -35,8 +35,9 @@ class Machine {
 };
 
 // Returns whether `file` was written in another boot than the present one. `now` is a stamp that
-// was taken after the file was read. dlock 0.1 wrote no time, and a boot id that may be a
-// container's own. For such a file the test is whether its leases can have begun in this boot.
+// was taken after the file was read. A file of dlock 0.1 has no time in it, and its boot id may be
+// a container's own. For such a file the answer depends on its leases: if they cannot have begun in
+// this boot, the file is of another boot.
 bool is_of_another_boot(const StateFile& file, const BootStamp& now);
 
 }  // namespace dlock::local

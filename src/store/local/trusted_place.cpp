@@ -37,9 +37,9 @@ bool is_root_or_us(::uid_t user) {
   return user == 0 || user == ::geteuid();
 }
 
-// Returns whether the owner of the step can be trusted: root, this process's user, or an unmapped
-// user, who may be the host's root. In a directory like /tmp, an unmapped owner may be any user of
-// the host, and is not trusted.
+// Returns whether the owner of this directory or link can be trusted: root, this process's user, or
+// an unmapped user, who may be the host's root. In a directory like /tmp, an unmapped owner may be
+// any user of the host, and is not trusted.
 bool has_trusted_owner(const Step& step) {
   const ::uid_t user = step.status.st_uid;
   return is_root_or_us(user) || (!step.after_open_one && is_unmapped(user));

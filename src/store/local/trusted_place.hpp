@@ -21,7 +21,8 @@ namespace dlock::local {
 struct Step {
   std::string path;  // no component before the last one is a link
   struct stat status;
-  bool after_open_one = false;  // in a directory in which every user may create files
+  // The directory or link is in a directory in which every user may create files.
+  bool after_open_one = false;
 };
 
 // The directories and links through which the kernel goes from "/" to a path. The list is shorter
@@ -34,10 +35,10 @@ struct Way {
 };
 Way way_to(const std::string& path);
 
-// Returns why a user other than root, us and the members of our group may change the step, such as
-// "belongs to user 1002, neither root nor you". nullopt: no such user may. `keeps_locks`: the locks
-// are directly in this directory. Then a sticky bit does not help: the first user who creates the
-// files of a lock would own them.
+// Returns why a user other than root, us and the members of our group may change this directory or
+// link: "belongs to user 1002, neither root nor you". nullopt: no such user may change it.
+// `keeps_locks`: the locks are directly in this directory. Then a sticky bit does not help: the
+// first user who creates the files of a lock would own them.
 std::optional<std::string> fault_of(const Step& step, bool keeps_locks);
 
 // Checks the directory that contains the locks, and all directories above it. If the path is not a

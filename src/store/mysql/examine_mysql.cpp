@@ -192,8 +192,8 @@ Identity identity_of(const Facts& facts, const std::string& table) {
   return identity;
 }
 
-// Deletes the rows that the trial has written. Returns false if this user may not delete rows. If a
-// table does not exist, the trial has written nothing into it, so that is no failure.
+// Deletes the rows of the lock that `dlock doctor` has tried. Returns false if this user may not
+// delete rows. A table that does not exist has no such row, so that is no failure.
 bool remove_trial(MySession& session, const std::string& table, const LockName& name, Time until) {
   const std::string of_name = " where name = $1";
   const auto removed = session.run({{"delete from " + table + "_line" + of_name, {name.text()}},

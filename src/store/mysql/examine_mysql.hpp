@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `dlock doctor` for mysql:// and mariadb://: examines the server and its settings, and runs the
-// trial with a lock of its own (store/doctor/trial.hpp).
+// `dlock doctor` for mysql:// and mariadb://: examines the server and its settings, and tries a
+// lock of its own (store/doctor/trial.hpp).
 #pragma once
 
 #include "store/doctor/finding.hpp"
@@ -9,8 +9,8 @@
 
 namespace dlock {
 
-// Examines the server. Tables that the trial creates are not dropped, because another run may
-// already use them.
+// Examines the server. If trying a lock creates the tables, they are not dropped, because another
+// run may already use them.
 Examination examine_mysql(const MyAddress& address,
                           const StoreOptions& options,
                           const ExamineTerms& terms);

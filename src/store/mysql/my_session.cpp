@@ -102,7 +102,8 @@ Result<void> MySession::connect() {
   if (!mysql_) return Error{Errc::system, "libmariadb cannot be used: no memory"};
   MYSQL* const mysql = mysql_.get();
   const unsigned int none = 0;
-  const unsigned int tcp = MYSQL_PROTOCOL_TCP;  // MyWire ignores it
+  // MyWire makes the connection, whatever the protocol here.
+  const unsigned int tcp = MYSQL_PROTOCOL_TCP;
   mysql_optionsv(mysql, MYSQL_OPT_PROTOCOL, &tcp);
   // A server may not ask for files of this machine.
   mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &none);

@@ -70,7 +70,8 @@ class MySession {
   unsigned int server_errno() const { return server_errno_; }
 
   bool connected() const { return mysql_ != nullptr; }
-  bool in_transaction() const { return in_transaction_; }  // of the newest run()
+  // The newest run() has left a transaction open.
+  bool in_transaction() const { return in_transaction_; }
   void disconnect();
   // Returns the number that the server gave the newest connection; 0 before the first connection.
   unsigned long connection_id() const { return connection_id_; }

@@ -105,8 +105,8 @@ Finding judge_pooler(const Row& row, int backend) {
       "needs a connection for each holder and each waiter");
 }
 
-// Asks what identifies the store. This is asked after the trial, which creates the table. Some
-// users may not read the id of the database cluster.
+// Asks for what identifies the store. This is asked after a lock was tried, because that creates
+// the table. Some users may not read the id of the database cluster.
 constexpr const char* k_identity =
     "select (select system_identifier::text from pg_control_system()), (select oid::text from "
     "pg_database where datname = current_database()), (select oid::text from pg_class where oid = "
@@ -125,8 +125,8 @@ Identity identity_of(PgSession& session, const std::string& table, Time until) {
   return identity;
 }
 
-// Deletes the rows that the trial has written. Returns false if this user may not delete rows. If a
-// table does not exist, the trial has written nothing into it, so that is no failure.
+// Deletes the rows of the lock that `dlock doctor` has tried. Returns false if this user may not
+// delete rows. A table that does not exist has no such row, so that is no failure.
 bool remove_trial(PgSession& session, const std::string& table, const LockName& name, Time until) {
   Result<std::vector<sql::Answer>> removed = std::vector<sql::Answer>();
   for (const std::string& one : {table + "_line", table})

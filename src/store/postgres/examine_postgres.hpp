@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `dlock doctor` for postgresql://: examines the server and its settings, and runs the trial with a
-// lock of its own (store/doctor/trial.hpp).
+// `dlock doctor` for postgresql://: examines the server and its settings, and tries a lock of its
+// own (store/doctor/trial.hpp).
 #pragma once
 
 #include "base/result.hpp"
@@ -10,8 +10,8 @@
 
 namespace dlock {
 
-// Examines the server. Returns the errors of PostgresStore::open(). Tables that the trial creates
-// are not dropped, because another run may already use them.
+// Examines the server. Returns the errors of PostgresStore::open(). If trying a lock creates the
+// tables, they are not dropped, because another run may already use them.
 Result<Examination> examine_postgres(const PgAddress& address,
                                      const StoreOptions& options,
                                      const ExamineTerms& terms);

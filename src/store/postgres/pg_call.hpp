@@ -24,8 +24,8 @@ namespace dlock {
 
 class PgCall {
  public:
-  // `intake` is that of the connection. `most` is the limit of one answer, in bytes. A PgCall may
-  // exist within another one.
+  // `intake` counts the bytes received on the connection. `most` is the limit of one answer, in
+  // bytes. A PgCall may exist within another one.
   PgCall(Intake& intake,
          Time limit,
          const Interrupt* interrupt,

@@ -165,7 +165,7 @@ PgSession::Answers PgSession::receive(
       if (ended) connection_.reset();
       if (!connected()) return *error;
     } else if (status != PGRES_PIPELINE_ABORTED) {
-      break;  // no statement of dlock has such an answer: empty, or COPY
+      break;  // an answer that no statement of dlock can have: empty, or COPY
     }
   }
   if (error) return *error;
@@ -178,7 +178,8 @@ Result<void> PgSession::await_answer(PgCall& call, Time started, Time limit) {
   pg_conn* const connection = connection_.get();
   for (;;) {
     const int unsent = ::PQflush(connection);
-    // If the server has closed the connection and said why, the next result has that message.
+    // PQgetResult returns at once: it has a result, or the connection is closed, and it returns the
+    // server's last message.
     if (::PQisBusy(connection) == 0 || ::PQstatus(connection) == CONNECTION_BAD) return {};
     if (unsent < 0) break;
     const short events = static_cast<short>(unsent > 0 ? POLLIN | POLLOUT : POLLIN);

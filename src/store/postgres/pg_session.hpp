@@ -77,7 +77,8 @@ class PgSession {
   // because then a pooler has given us another server process.
   int backend_pid() const;
   bool connected() const { return connection_ != nullptr; }
-  bool in_transaction() const { return in_transaction_; }  // of the newest run()
+  // The newest run() has left a transaction open.
+  bool in_transaction() const { return in_transaction_; }
   void disconnect();  // the server rolls back an open transaction
 
   const std::string& where() const { return address_.text; }

@@ -3,16 +3,16 @@
 // The first claim creates the tables dlock and dlock_line if the user has the right to.
 //
 // Each waiter and each holder listens on a channel of its own (LISTEN). A commit with NOTIFY takes
-// a lock of the whole server, so a step (one change of locks) notifies as few as possible: the
-// first two waiters when a turn begins, and a holder that is revoked. LISTEN does not work through
-// a pooler that gives out connections for one transaction at a time. Then watching is refused,
-// waiters ask again and again, and the connection is kept.
+// a lock of the whole server, so a change of locks notifies as few as possible: the first two
+// waiters when a turn begins, and a holder that is revoked. LISTEN does not work through a pooler
+// that gives out connections for one transaction at a time. Then watching is refused, waiters ask
+// again and again, and the connection is kept.
 //
 // Promises in addition to those of TableStore: nothing is committed after its limit
-// (statement_timeout). A dlock that is stopped in the middle of a step makes others wait no longer
-// than that (idle_in_transaction_session_timeout). A server that may not write answers with an
-// error, never with a verdict. It does not promise that an asynchronous replica has every grant
-// when it becomes the primary.
+// (statement_timeout). If dlock is stopped in the middle of a transaction, others wait for its rows
+// no longer than until that limit (idle_in_transaction_session_timeout). A server that may not
+// write answers with an error, never with a verdict. It does not promise that an asynchronous
+// replica has every grant when it becomes the primary.
 #pragma once
 
 #include "store/postgres/pg_session.hpp"

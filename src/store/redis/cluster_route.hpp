@@ -26,7 +26,7 @@ struct Moved {
   std::uint16_t port = 0;
 };
 
-// Reads such a reply; nullopt: the reply is not MOVED.
+// Reads an error reply of this form; nullopt: the reply is not MOVED.
 std::optional<Moved> read_moved(std::string_view reply);
 
 // Returns the masters in an answer to CLUSTER SLOTS by the server `asked`. All settings but host

@@ -125,7 +125,7 @@ class RedisClient {
   Duration uptime() const { return started_ ? BootClock::now() - *started_ : Duration::zero(); }
   // Returns a new client for another server, with the same interrupt.
   RedisClient client_of(const RedisAddress& server) const;
-  const RedisAddress& address() const { return address_; }  // of the newest connection
+  const RedisAddress& address() const { return address_; }  // address of the newest connection
 
  private:
   // How often one question follows a reply of MOVED, at most.
@@ -164,7 +164,7 @@ class RedisClient {
   bool asks_role() const { return address_.must_be_master || address_.counts_replicas; }
 
   std::shared_ptr<Route> route_;
-  RedisAddress address_;  // of the present connection, or of the newest one
+  RedisAddress address_;  // address of the present connection, or of the newest one
   const Interrupt* interrupt_;
   std::optional<Transport> transport_;
   // Text about the servers that could not be reached before this one (FailedServers::before()).
@@ -178,7 +178,7 @@ class RedisClient {
   std::optional<Time> started_;    // the server started before this time
   long long listener_ = 0;         // the listener of track(); 0: no key is tracked
   bool greeting_refused_ = false;  // the newest AUTH or SELECT was refused
-  bool has_answered_ = false;      // a server has answered this client at least once
+  bool has_answered_ = false;      // a server has answered this client before
   HangUps hang_ups_;               // connections that were closed before the first answer
 };
 

@@ -98,8 +98,9 @@ class RedisStore final : public LockStore {
   std::string prefix_;
   std::string place_;
   std::shared_ptr<Route> route_;
-  std::optional<int> wanted_replicas_;  // by --replicas; nullopt: RedisClient::replicas() decides
-  int replicas_ = 0;                    // how many replicas must have a grant or a renewal
+  // Number given with --replicas; nullopt: RedisClient::replicas() decides.
+  std::optional<int> wanted_replicas_;
+  int replicas_ = 0;  // how many replicas must have a grant or a renewal
   RedisClient client_;
   RedisClient subscriber_;  // connected and subscribed only while something is watched
   Watched watched_;

@@ -33,7 +33,7 @@ class ReplyView {
   bool is_array() const;
   bool is_error() const;
 
-  long long integer() const;        // 0 if it is not an integer
+  long long integer() const;        // 0 if the reply is no integer
   std::string_view string() const;  // a string, a status or an error text; otherwise empty
   std::size_t size() const;         // number of elements of an array; else 0
   ReplyView operator[](std::size_t i) const;

@@ -24,7 +24,7 @@ struct MasterWord {
   std::string host;  // empty: the sentinel does not know the name of our set
   std::uint16_t port = 0;
   long long epoch = 0;
-  int replicas = 0;  // how many replicas of the master it knows, connected or not
+  int replicas = 0;  // how many replicas the master has, connected or not
   Duration down_after{};
 };
 

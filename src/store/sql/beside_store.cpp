@@ -12,7 +12,7 @@ namespace {
 
 // Pause between two checks that the peer lock is still held.
 constexpr Duration k_look = 1s;
-constexpr Duration k_look_limit = 500ms;  // limit of one such check
+constexpr Duration k_look_limit = 500ms;  // limit of one check of a held peer lock
 // Pause before a waiter tries again, because the server sends no message when a peer lock is
 // released.
 constexpr Duration k_try = 100ms;

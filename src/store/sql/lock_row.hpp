@@ -77,7 +77,7 @@ std::optional<std::int64_t> only_number(const Table& table);
 // Returns the line of a name. The columns of `rows` are arrival, waiter, alive_until (µs) and who.
 lease_table::Line line_of(const Table& rows);
 
-// What a step (one change of a lock) has changed in the line of a name.
+// What a change of a lock has changed in the line of a name.
 struct LineChange {
   std::vector<const lease_table::Place*> written;  // waiters' places that are new or changed
   std::vector<const lease_table::Place*> gone;

@@ -15,7 +15,8 @@ namespace dlock::sql {
 // Returns a warning if more than 80 % of the server's connections are in use; not_seen if `most`,
 // their limit, is 0.
 Finding judge_connections(long long used, long long most);
-// Which tables existed before the trial; the trial creates missing tables if it has the right to.
+// Which tables existed before `dlock doctor` tried a lock. Trying a lock creates missing tables if
+// this user has the right to.
 struct TablesSeen {
   bool locks = false;
   bool line = false;
@@ -27,7 +28,8 @@ Finding judge_tables(const std::string& table,
                      const TablesSeen& seen,
                      const Trial& trial,
                      const std::vector<std::string>& ddl);
-// Returns the finding that the trial has left its row, because this user may not delete it.
+// Returns the finding that the row of the lock that `dlock doctor` has tried is still there,
+// because this user may not delete it.
 Finding judge_left(const std::string& table, const LockName& name);
 
 // Returns the GRANT statements for all rights that dlock needs. `of_line` are the rights to the

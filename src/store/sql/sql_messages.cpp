@@ -115,8 +115,8 @@ Result<bool> SqlStore::write(const std::vector<LockWrite>& writes,
   const bool was_read = basis == Basis::loaded;
   std::vector<Statement> all;
   std::vector<std::size_t> updates;
-  // Locks the row before it writes the line. Every step does so, because otherwise two steps could
-  // deadlock.
+  // Locks the row before it writes the line. Every change of a lock takes this order, because
+  // otherwise two changes could deadlock.
   for (const LockWrite& one : writes)
     if (!was_read) all.push_back(say_.lock_row(one.name));
   bool has_line = false;

@@ -33,7 +33,7 @@ lease_table::Moment moment_of(std::int64_t now_us, Time sent_at) {
           .wall_us = now_us};
 }
 
-// Returns whether the step that failed has changed nothing and may succeed if it starts anew.
+// Returns whether a failed change of locks has changed nothing, and may succeed if it starts anew.
 bool may_be_repeated(Cause cause) {
   return cause == Cause::repeat || cause == Cause::no_table || cause == Cause::no_column;
 }
@@ -81,8 +81,8 @@ std::optional<Error> SqlStore::refuses(const Claim& claim) const {
   return too_few_columns();
 }
 
-// Returns whether the failed step may succeed if it is repeated, because a column did not exist.
-// From now on the table counts as one with the four columns of ShedLock.
+// Returns whether a failed change of locks may succeed if it is repeated, because a column did not
+// exist. From now on the table counts as one with the four columns of ShedLock.
 bool SqlStore::learns_columns() {
   if (cause() != Cause::no_column || say_.has_four_columns()) return false;
   say_.use_four_columns();
@@ -141,9 +141,9 @@ Result<LockWrite> SqlStore::write_of(const std::string& name,
   return write;
 }
 
-// How often a step starts anew because its row was not written. A conflict with another program is
-// over after fewer tries. After this many, something in the table prevents the write (a trigger, a
-// policy).
+// How often a change of locks starts anew because its row was not written. A conflict with another
+// program is over after fewer tries. After this many, something in the table prevents the write (a
+// trigger, a policy).
 constexpr int k_tries = 10;
 
 Error SqlStore::row_stays(const std::string& why) const {
@@ -240,9 +240,9 @@ void SqlStore::remember(const Rows& rows,
   ++row.version;
 }
 
-// Returns whether the step may be based on the remembered row: the step only releases the lock of
-// that row, and no lease in the row has ended since, so the step would decide the same on a new
-// copy.
+// Returns whether this change of locks may be based on the remembered row. It may if it only
+// releases the lock of that row, and no lease in the row has ended since. Then it would write the
+// same after reading the row again.
 bool SqlStore::is_as_remembered(const Remembered& remembered,
                                 const std::vector<LockName>& names,
                                 const Occasion& occasion) {

@@ -122,7 +122,8 @@ class SqlStore : public TableStore {
                      const std::vector<std::string>& wakes,
                      Basis basis,
                      Time limit);
-  // Carries out one step. Returns false if a row had changed; then the step may be repeated.
+  // Carries out one change of locks. Returns false if a row had changed; then the call may be
+  // repeated.
   Result<bool> step(const Rows& rows,
                     Basis basis,
                     const std::vector<LockName>& names,
@@ -133,10 +134,11 @@ class SqlStore : public TableStore {
                                                 const std::vector<lease_table::StoredLock>& after,
                                                 const Moment& moment,
                                                 bool writes_locks) const;
-  // The row of one lock as our newest step wrote it. A row is remembered only if it has no waiters.
+  // The row of one lock as this process has written it in its newest change of locks. A row is
+  // remembered only if it has no waiters.
   struct Remembered {
     Rows rows;
-    Time all_live_until;  // no lease in the row ends before this time
+    Time all_live_until;  // the first of the leases in the row ends at this time
   };
   void remember(const Rows& rows,
                 const std::vector<sql::LockWrite>& writes,

@@ -23,8 +23,8 @@ std::string json_of(const StoredLock& state) {
 
 }  // namespace
 
-// Reads an epoch from the text in which the store keeps it. A text that dlock did not write counts
-// as "no epoch".
+// Reads an epoch (a number that is added to the numbers of writes to make fencing tokens) from the
+// text in which the store keeps it. A text that dlock did not write counts as "no epoch".
 Epoch Epoch::read(std::string_view text, std::int64_t version) {
   Epoch epoch{.version = version};
   const auto read = std::from_chars(text.begin(), text.end(), epoch.value);

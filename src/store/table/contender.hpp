@@ -30,8 +30,8 @@ namespace dlock::contender {
 // the epoch has changed since the claim read it. So the tokens of one store grow whatever the
 // clocks show. The clocks matter only if the store has lost its data or has replaced another store.
 struct Epoch {
-  std::int64_t value = 0;    // 0: the store has no epoch yet
-  std::int64_t version = 0;  // the store's own version number of the epoch
+  std::int64_t value = 0;    // the number itself; 0: the store has no epoch yet
+  std::int64_t version = 0;  // version that the store has given to the entry with the epoch
 
   static Epoch read(std::string_view text, std::int64_t version);
   std::string text() const { return std::to_string(value); }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Decides what a claim gets for one name. This is done in two steps: first a plan is made for each
-// name, and only if no plan is a refusal, all plans are carried out. So several names are granted
-// all or none.
+// Decides what a claim gets for one name. First a plan is made for each name of the claim. Only if
+// no plan is a refusal, all plans are carried out. So several names are granted all or none.
 #pragma once
 
 #include "core/lock_store.hpp"

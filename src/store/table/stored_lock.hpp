@@ -42,7 +42,7 @@ struct Lease {
   StoreTime expires;                       // the end of the lease
   // The lease may end earlier than `expires`, because the table does not say when it was renewed.
   bool at_most = false;
-  std::optional<std::string> revoked_by;  // who revoked it; if set, renewals are refused
+  std::optional<std::string> revoked_by;  // who revoked the lease; if set, renewals are refused
 };
 
 // The last successful run (--once-per). Its times are of the wall clock, because a success outlives
@@ -60,7 +60,7 @@ struct ReleasedHold {
 
 // A waiter's place in the line of a name (waiting_line.hpp).
 struct Place {
-  std::string id;  // id of its claim, "<owner>#<serial>"
+  std::string id;  // id of the waiter's claim, "<owner>#<serial>"
   // The line is in the order of this number. A claim of several names has one arrival in all lines.
   std::int64_t arrival_us = 0;
   StoreTime alive_until;  // the waiter counts as dead if its next try has not come by then

@@ -36,8 +36,8 @@ std::optional<Error> TableStore::too_new(const std::vector<LockName>& names,
   return std::nullopt;
 }
 
-// Changes the rows in one step with `what`. If a waiter's turn begins by that, also wakes the first
-// two waiters of the line.
+// Changes the rows with `what`, in one atomic call of transact(). If that begins a waiter's turn,
+// also wakes the first two waiters of the line.
 Result<void> TableStore::change(const std::vector<LockName>& names,
                                 const Occasion& occasion,
                                 Time limit,

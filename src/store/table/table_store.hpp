@@ -45,7 +45,7 @@ class TableStore : public LockStore {
   // What a change has done to the rows. A line that has changed is always written.
   struct Step {
     bool writes = false;  // the locks themselves have changed and must be written
-    bool tells = false;   // the watchers of these names must look, if the locks are written
+    bool tells = false;   // all watchers of these names must look, if the locks are written
     // Ids of watchers that must look, as in watch_rows(). A store may also wake other watchers.
     std::vector<std::string> wakes = {};
     // Owners whose leases were granted, joined or renewed, even if the end of the lease stays the
@@ -57,22 +57,22 @@ class TableStore : public LockStore {
   // Looks at copies of the states, and may change the copies.
   using Look = std::function<void(const States&, const Moment&)>;
 
-  // For what a step is made: to acquire `claim`, or to renew, raise, check or release `holds`. For
-  // any other purpose both are null.
+  // For what transact() is called: to acquire `claim`, or to renew, raise, check or release
+  // `holds`. For any other purpose both are null.
   struct Occasion {
     const Claim* claim = nullptr;
     Queueing queueing = Queueing::no;  // how the claim waits in line
     const Holds* holds = nullptr;
-    // The step only releases the holds: it records no success and does not keep the lock. So it
+    // The change only releases the holds: it records no success and does not keep the lock. So it
     // would write the same at any time before the leases end.
     bool frees = false;
   };
 
-  // Carries out one step, which is atomic. Reads the rows of `names`, calls `change` with their
-  // states, and writes all rows or none; nothing else changes the rows meanwhile. If the step must
-  // be repeated, `change` is called again. A row that does not exist is a StoredLock{}. The moment
-  // is the time when the rows are locked against others, but its `sent_at` is before the first byte
-  // of the request. Errors are those of LockStore.
+  // Carries out one change as a whole. Reads the rows of `names`, calls `change` with their states,
+  // and writes all rows or none; nothing else changes the rows meanwhile. If the write must be
+  // repeated, `change` is called again. A row that does not exist is a StoredLock{}. The Moment has
+  // the time when the rows are locked against others, but its `sent_at` is before the first byte of
+  // the request. Errors are those of LockStore.
   virtual Result<void> transact(const std::vector<LockName>& names,
                                 const Occasion& occasion,
                                 Time limit,
@@ -83,21 +83,22 @@ class TableStore : public LockStore {
   virtual Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) = 0;
 
   // Starts to watch these rows, in place of those watched before. After this call, await_change()
-  // notices every step that tells the watchers of one of the rows (Step::tells) or wakes one of
+  // notices every change that tells the watchers of one of the rows (Step::tells) or wakes one of
   // `ids` (Step::wakes), which are the ids of the watched claim or holds.
   virtual Result<void> watch_rows(const std::vector<LockName>& names,
                                   const std::vector<std::string>& ids,
                                   Time limit) = 0;
 
-  // Sleeps until such a step may have been carried out, and returns true; or until `until`, and
-  // returns false. After Errc::cancelled (an interrupt) the rows are still watched.
+  // Sleeps until a change that await_change() must notice may have been made, and returns true; or
+  // until `until`, and returns false. After Errc::cancelled (an interrupt) the rows are still
+  // watched.
   virtual Result<bool> await_change(Time until) = 0;
 
   // Returns the number of the newest write, if the store numbers its writes
   // (Moment::numbers_writes).
   virtual FencingToken number_of_write() const { return 0; }
 
-  // Returns the error if the table cannot record this claim. Called within a step.
+  // Returns the error if the table cannot record this claim. Called within transact().
   virtual std::optional<Error> refuses(const Claim& /*claim*/) const { return std::nullopt; }
 
   enum class Watcher { holder, waiter, bystander };  // a bystander waits, but is in no line
@@ -107,7 +108,7 @@ class TableStore : public LockStore {
     return std::nullopt;
   }
 
-  // Returns the moment for a table whose clock is this machine's CLOCK_BOOTTIME.
+  // Returns the times of a change for a table whose clock is this machine's CLOCK_BOOTTIME.
   static Moment local_moment(Time sent_at);
 
  private:

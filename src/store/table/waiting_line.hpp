@@ -60,8 +60,8 @@ struct Queued {
 // full.
 Queued queue_up(const States& states, const RefusedClaim& refused, const Moment& moment);
 
-// Returns a text with all that matters to a claim in these states. While it is the same, there is
-// nothing new for the claim.
+// Returns a text made of all facts that matter to a waiting claim in these states. As long as the
+// text stays the same, there is nothing new for the claim.
 std::string signature_of(const States& states, const Claim& claim);
 
 // Returns what a claim sees in the lines of its names, and when to look again. The claim must be in

@@ -22,7 +22,7 @@
 namespace dlock {
 
 struct UrlScheme {
-  std::string_view text;  // with "://"
+  std::string_view text;  // the scheme with "://"
   bool has_tls = false;   // its URLs may have TLS settings, which were removed before
 };
 

@@ -20,7 +20,7 @@ struct WithOption {
   std::string column;               // for the form row: the column with the names of locks
   std::optional<std::int64_t> key;  // for the form advisory: one number that stands for all names
 
-  std::string text() const;  // as it is written in a URL
+  std::string text() const;  // the option's value as it is written in a URL
 };
 
 // The forms that one kind of server has, and how its identifiers are written.

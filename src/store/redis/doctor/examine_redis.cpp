@@ -56,7 +56,8 @@ Identity identity_of(const SetFacts& set, const StoreOptions& options, int datab
   return identity;
 }
 
-// Deletes the key with the token of the trial's lock. Otherwise it would stay for a day.
+// Deletes the key with the fencing token of the lock that `dlock doctor` has tried. Otherwise the
+// key would stay for a day.
 void forget_token(RedisClient& client, const std::string& key, Time limit) {
   // DEL is sent in a script, because only a script is sent to the owner of its key.
   constexpr ScriptText k_text{"b0d697da25b13e49157b2c214a4033546aba2104",
@@ -150,8 +151,8 @@ Result<Examination> examine_redis(const RedisPlace& place,
   set.replicas_by_default = !options.replicas;
   if (client.connected())
     set.servers.push_back(doctor::look_at_server(client, doctor::way_of(client), look));
-  // The trial comes before the other servers are looked at. If those take all the time, only they
-  // remain unseen, and the trial has not failed for lack of time.
+  // A lock is tried before the other servers are looked at. If they take all the time, only they
+  // remain unseen, and the try of the lock has not failed for lack of time.
   {
     const auto rival = RedisStore::open(place, options);
     const Undisturbed signals(terms.calls);

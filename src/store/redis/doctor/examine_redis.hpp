@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `dlock doctor` for Redis: looks at every server behind the URL, runs the trial with a lock of its
-// own (store/doctor/trial.hpp), and judges what it has seen. It changes nothing else.
+// `dlock doctor` for Redis: looks at every server behind the URL, tries a lock of its own
+// (store/doctor/trial.hpp), and judges what it has seen. It changes nothing else.
 #pragma once
 
 #include "base/result.hpp"

@@ -71,7 +71,7 @@ struct Replica {
 
 struct Role {
   std::string word;               // first word of the answer to ROLE: "master", "slave", "sentinel"
-  std::vector<Replica> replicas;  // for a master
+  std::vector<Replica> replicas;  // for a master: its replicas
   std::string master;             // for a replica: the address of its master, "10.0.0.1:6379"
 };
 
@@ -119,7 +119,7 @@ struct Way {
 struct ServerFacts {
   Way way;
   std::optional<Error> unreachable = {};  // if set, no fact below was seen
-  Seen<TlsFacts> tls;                     // asked on a connection of its own
+  Seen<TlsFacts> tls;                     // facts about TLS, seen on a connection of its own
   Seen<Fields> info;                      // INFO
   Seen<Fields> config;                    // CONFIG GET
   Seen<Role> role;                        // ROLE
@@ -153,7 +153,7 @@ struct SentinelFacts {
   Seen<TlsFacts> certificate = {};
   std::string master;       // address of the master; empty: the sentinel does not know the name
   Fields fields = {};       // SENTINEL master
-  Seen<int> others_alive;   // how many other sentinels it knows and takes to be alive
+  Seen<int> others_alive;   // how many other sentinels this sentinel takes to be alive
   Seen<std::string> check;  // SENTINEL CKQUORUM: the complaint; empty: all is well
 };
 

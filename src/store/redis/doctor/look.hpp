@@ -20,14 +20,14 @@ inline constexpr Script k_probe{k_probe_text, k_probe_text};
 // Returns the fields of a reply that is a list in which names and values alternate.
 Fields fields_in(ReplyView reply);
 
-// The reason why the rights were not looked up. The trial chose a name by itself, because doctor
-// was called without NAME, and this user may not lock that name.
+// The reason why the rights were not looked up. `dlock doctor` was called without NAME and chose
+// the name of a lock to try, and this user may not lock that name.
 inline constexpr std::string_view k_some_names =
     "this user may lock some names only: give one, as \"dlock doctor NAME\"";
 
 struct LookTerms {
   Keys keys;
-  bool of_any_name = false;  // doctor was called without NAME: the trial chooses a name
+  bool of_any_name = false;  // doctor was called without NAME, and chooses a name itself
   std::string prefix;
   int replicas = 0;  // how many replicas must have a grant
   bool is_cluster = false;

@@ -76,8 +76,8 @@ Finding judge_shard(const ServerFacts& server, const Terms& terms);
 
 // Rights that this user lacks, in the form of ACL SETUSER: "+hset ~dlock:*".
 struct Missing {
-  std::string needed;    // dlock does not work without these
-  std::string optional;  // dlock works less well without these
+  std::string needed;    // missing rights without which dlock does not work
+  std::string optional;  // missing rights without which dlock works less well
 };
 Missing missing_rights(const std::vector<Right>& rights);
 

@@ -73,7 +73,7 @@ class Table {
 
   std::vector<Right> cells_;
   std::set<std::string> closed_;  // patterns for which no command is granted
-  bool none_ = false;             // the user has no right of this kind
+  bool none_ = false;             // no right of this kind is granted
 };
 
 std::string joined(const std::set<std::string>& words) {

@@ -104,7 +104,7 @@ Finding judge_replicas(const ServerFacts& server, const Terms& terms) {
       std::count_if(states.begin(), states.end(), [](const auto& one) { return one.online; }));
   if (terms.of_one_shard && states.empty()) {
     if (!server.has_replica) return not_seen(server.has_replica.why());
-    if (!*server.has_replica) return good();  // judge_shard() reports this
+    if (!*server.has_replica) return good();  // judge_shard() reports a missing replica
     return broken("its replica is not connected, and --replicas is 1",
                   "no lock of its slots is granted or renewed",
                   "start the replica, or CLUSTER FORGET it; or say --replicas 0");
