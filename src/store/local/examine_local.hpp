@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `dlock doctor` for local://: examines the directory and its file system, and runs the trial with
-// a lock of its own (store/doctor/trial.hpp).
+// `dlock doctor` for local://: examines the directory and its file system, and tries a lock of its
+// own (store/doctor/trial.hpp).
 #pragma once
 
 #include "base/result.hpp"

@@ -53,7 +53,8 @@ std::string place_for_locks();  // advice for errors: "use …"
 // belong to root, to us, or to the group that may write `directory`.
 std::optional<std::string> fault_of_file(const struct stat& file, const std::string& directory);
 
-// Returns the error for a file with such a fault: Errc::denied, with advice.
+// Returns the error for a file in which fault_of_file() has found `fault`: Errc::denied, with
+// advice.
 Error untrusted_file(const std::string& path, const std::string& fault);
 
 }  // namespace dlock::local

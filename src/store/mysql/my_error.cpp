@@ -56,7 +56,7 @@ constexpr Rule k_rules[] = {
     {1040, k_not_now},    // too many connections
     {1041, k_not_now},    // out of memory
     {1047, k_not_now},    // a node of Galera that has lost its cluster
-    {1053, k_not_now},    // shutdown
+    {1053, k_not_now},    // the server is shutting down
     {1080, k_not_now},    // connection closed by the server
     {1152, k_not_now},    // connection aborted
     {1158, k_not_now},    // 1158 to 1161: network errors
@@ -69,8 +69,8 @@ constexpr Rule k_rules[] = {
     {1226, k_not_now},  // a limit on this user
     {1317, k_not_now},  // the statement was killed
     {1927, k_not_now},  // the connection was killed
-    {1969, k_not_now},  // max_statement_time
-    {3024, k_not_now},  // max_execution_time
+    {1969, k_not_now},  // the limit max_statement_time was reached
+    {3024, k_not_now},  // the limit max_execution_time was reached
     {3032, k_not_now},  // offline mode
     {3168, k_not_now},  // the server is not available
     {3169, k_not_now},  // the session was killed

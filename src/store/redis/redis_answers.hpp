@@ -17,7 +17,8 @@ Error unexpected_answer(const std::string& where);
 // Returns how long the server has been running at least. `info` is its answer to INFO server. Zero:
 // unknown.
 Duration uptime_in(std::string_view info);
-// Returns the id of the server's process (run_id) from the same answer. Empty: unknown.
+// Returns the id of the server's process. `info` is the server's answer to INFO server. Empty:
+// unknown.
 std::string run_id_in(std::string_view info);
 
 // Reads the state of a lock, as parts/holding.lua returns it.

@@ -199,8 +199,7 @@ Result<void> RedisClient::connect(std::string_view key, Time limit) {
   for (std::size_t left = others;; --left) {
     auto address = route_->address_of(key, limit);
     if (!address) return address.error();
-    // listener_ is the number of a connection to the former server. It means nothing at another
-    // server.
+    // listener_ is the number of a connection to another server, so it means nothing at this one.
     if (address->text != address_.text) listener_ = 0;
     address_ = std::move(*address);
     // Each node but the last gets half of the time that is left. A cluster may have dozens of

@@ -23,8 +23,8 @@ namespace dlock {
 
 namespace {
 
-// Returns the JSON that stands for the claim in a line while it waits (line.lua); empty: the claim
-// does not wait.
+// Returns the text by which a waiting claim is an entry of the line, as line.lua reads it; empty:
+// the claim does not wait.
 std::string waiter_of(const Claim& claim, Queueing queueing) {
   if (queueing == Queueing::no) return "";
   std::string text = R"({"id":")" + waiter_id(claim) + R"(",)";

@@ -45,7 +45,7 @@ class RedisStore final : public LockStore {
   Result<std::optional<LastSuccess>> forget(const LockName& name, Time limit) override;
 
  private:
-  // What the subscriber is to report changes of.
+  // What is watched: the subscriber must hear of changes of these keys, and of the claim's turns.
   struct Watched {
     std::string claim;       // the waiting claim's id in the line (waiter_id()); empty for a holder
     std::vector<Keys> keys;  // the keys of each watched name

@@ -78,7 +78,7 @@ class ReplyReader {
   // "sent an answer that …".
   Result<void> feed(std::string_view bytes);
   Result<std::optional<Reply>> next();  // nullopt: the next reply is not complete yet
-  bool empty() const;                   // no part of an incomplete reply has been fed
+  bool empty() const;                   // true if every byte so far belonged to a complete reply
 
  private:
   struct Free {

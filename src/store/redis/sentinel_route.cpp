@@ -87,7 +87,7 @@ std::vector<SentinelAnswer> ask_all(const SentinelSet& set, Time limit) {
     try {
       threads.emplace_back(ask);
     } catch (const std::system_error&) {
-      ask();  // no thread can be started: asks this sentinel here
+      ask();  // no thread can be started, so this thread asks the sentinel
     }
   }
   for (std::thread& thread : threads)

@@ -62,7 +62,8 @@ class SentinelRoute final : public Route {
   bool has_answered_ = false;  // a sentinel has answered at least once
   int replicas_ = 0;
   std::optional<Duration> down_after_;
-  std::size_t spokesman_ = 0;  // index of the sentinel for watch(): it named the chosen master
+  // Index of a sentinel that named the chosen master; watch() subscribes there.
+  std::size_t spokesman_ = 0;
   std::optional<RedisClient> subscriber_;
 };
 

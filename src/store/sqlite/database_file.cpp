@@ -130,7 +130,7 @@ Result<void> make_database_file(const std::string& path) {
   if (made && ::stat(directory_of(path).c_str(), &directory) == 0)
     local::share_new_file(made.get(), directory);
   if (made || number == EEXIST) return {};
-  if (::access(path.c_str(), F_OK) == 0) return {};  // it exists, and may be readable
+  if (::access(path.c_str(), F_OK) == 0) return {};  // the file exists, and may be readable
   return local::with_advice(
       {local::meaning_of(number), "cannot make " + printable(path) + ": " + errno_text(number)},
       directory_of(path));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `dlock doctor` for sqlite://: examines the directory, its file system and the file, and runs the
-// trial with a lock of its own (store/doctor/trial.hpp).
+// `dlock doctor` for sqlite://: examines the directory, its file system and the file, and tries a
+// lock of its own (store/doctor/trial.hpp).
 #pragma once
 
 #include "base/result.hpp"
@@ -10,8 +10,8 @@
 
 namespace dlock {
 
-// Examines the store. Returns the errors of SqliteStore::open(). If the trial creates the file, the
-// file is removed again.
+// Examines the store. Returns the errors of SqliteStore::open(). If trying a lock creates the file,
+// the file is removed again.
 Result<Examination> examine_sqlite(const local::Place& place,
                                    const StoreOptions& options,
                                    const ExamineTerms& terms);

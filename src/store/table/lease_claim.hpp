@@ -27,7 +27,7 @@ struct Plan {
   std::optional<std::uint32_t> slot = {};
   // For `refused`: an ancestor holds the name, in a mode that the claim cannot join.
   bool by_ancestor = false;
-  bool turn = false;  // for `refused`: the lock has room, but it is another waiter's turn
+  bool turn = false;  // for `refused`: the lock has room, but it is the turn of another waiter
 };
 
 // Returns the plan for `name`, which is one of the claim's names. Leases that have ended and

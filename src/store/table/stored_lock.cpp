@@ -19,7 +19,7 @@ bool is_live(const ForeignHold& foreign, StoreTime now) {
 }
 
 bool is_live(const StoredLock& state, StoreTime now) {
-  if (state.layout > k_layout) return true;  // a newer dlock wrote it: it may be held
+  if (state.layout > k_layout) return true;  // a newer dlock wrote the lock, which may be held
   if (state.foreign && is_live(*state.foreign, now)) return true;
   return std::any_of(state.leases.begin(), state.leases.end(), [&](const auto& entry) {
     return is_live(entry.second, now);

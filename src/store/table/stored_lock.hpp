@@ -38,8 +38,9 @@ inline constexpr std::int64_t k_latest_ms = std::int64_t{9'150'000'000} * 1000;
 
 // The lease that one owner has of a name.
 struct Lease {
-  std::map<HoldSerial, HoldRecord> holds;  // at least one; a kept lease has one record and no hold
-  StoreTime expires;                       // the end of the lease
+  // At least one; a kept lease has one, with the serial k_kept.
+  std::map<HoldSerial, HoldRecord> holds;
+  StoreTime expires;  // the end of the lease
   // The lease may end earlier than `expires`, because the table does not say when it was renewed.
   bool at_most = false;
   std::optional<std::string> revoked_by;  // who revoked the lease; if set, renewals are refused
@@ -157,7 +158,8 @@ struct Sight {
   HandOff what = HandOff::timed_out;
   // When to look again: a lease or a turn ends then, and nothing will wake the watcher.
   std::optional<StoreTime> again = {};
-  // Place of the claim in the first of its lines in which it is; 0: in no line.
+  // The claim's place in line, from 1; 0: in no line. With several lines, the place in the first
+  // one that has the claim.
   std::uint64_t place = 0;
 };
 

@@ -53,7 +53,7 @@ struct RefusedClaim {
 struct Queued {
   // Index of a name whose line is full, otherwise of the name that is refused.
   std::size_t which = 0;
-  // Place of the claim in the line of that name, from 1; 0: not in line.
+  // The claim's place in the line of the name with the index `which`, from 1; 0: not in line.
   std::uint64_t place = 0;
 };
 // Enters the claim in the lines of all names that it must wait for, unless one of the lines is

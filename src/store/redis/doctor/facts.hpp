@@ -106,10 +106,10 @@ struct Slow {
 // How doctor reached a server.
 struct Way {
   std::string url;          // without a password
-  bool is_replica = false;  // found through its master, not named in the URL
+  bool is_replica = false;  // the server was found through its master, not through the URL
   // A master of the cluster, but not the master that has the examined name.
   bool is_other = false;
-  bool is_near = false;  // reached over the loopback interface or a unix socket
+  bool is_near = false;  // the server was reached over the loopback interface or a unix socket
   bool tls = false;
   bool insecure = false;
   bool has_password = false;
@@ -154,7 +154,7 @@ struct SentinelFacts {
   std::string master;       // address of the master; empty: the sentinel does not know the name
   Fields fields = {};       // SENTINEL master
   Seen<int> others_alive;   // how many other sentinels this sentinel takes to be alive
-  Seen<std::string> check;  // SENTINEL CKQUORUM: the complaint; empty: all is well
+  Seen<std::string> check;  // answer to SENTINEL CKQUORUM if it is a complaint; empty: all is well
 };
 
 struct ClusterFacts {
