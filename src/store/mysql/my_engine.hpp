@@ -20,8 +20,8 @@ sql::Statement ask_engine(const std::string& table);
 // users who may write to the table, MySQL only to users who have the right TRIGGER.
 sql::Statement ask_table(const std::string& table);
 
-// Returns the reason if the table's engine cannot lock rows, with advice how to change the engine.
-// nullopt: the engine can, or there is no such table, or it is a view.
+// Returns why the table's engine cannot lock rows, with advice how to change the engine. nullopt:
+// the engine can lock rows, or the table does not exist, or the table is a view.
 std::optional<std::string> engine_fault(const sql::Answer& answer);
 // Returns a text that says that the table has a trigger, which could change a lock or the session.
 // If it has no trigger, returns engine_fault().

@@ -12,8 +12,9 @@
 // are sent.
 //
 // Errors about the connection are those of Transport. Errors from the server are denied (login,
-// rights), unavailable (not now) and refused (others), as in pg_error.hpp; also protocol. Each text
-// names the server and has no password. One thread at a time.
+// rights), unavailable (not now) and refused (others), as in pg_error.hpp. Errc::protocol: the
+// server is not PostgreSQL, or sends too much. Each text names the server and has no password. One
+// thread at a time.
 #pragma once
 
 #include "base/boot_clock.hpp"

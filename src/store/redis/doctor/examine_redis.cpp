@@ -151,8 +151,8 @@ Result<Examination> examine_redis(const RedisPlace& place,
   set.replicas_by_default = !options.replicas;
   if (client.connected())
     set.servers.push_back(doctor::look_at_server(client, doctor::way_of(client), look));
-  // A lock is tried before the other servers are looked at. If they take all the time, only they
-  // remain unseen, and the try of the lock has not failed for lack of time.
+  // Tries a lock before it looks at the other servers of the set. If the other servers take all the
+  // time, then only their facts are missing, and the lock was tried with time enough.
   {
     const auto rival = RedisStore::open(place, options);
     const Undisturbed signals(terms.calls);
