@@ -19,6 +19,11 @@ setup() {
   export PATH=$BATS_TEST_TMPDIR/bin:$PATH
 }
 
+teardown() {
+  touch "$HOME/go" # what a test that failed has left
+  clean_up
+}
+
 # block TEXT: the fenced block that has TEXT.
 block() {
   awk -v text="$1" '/^```/ { if (inside && index(block, text)) { printf "%s", block; exit }
@@ -137,8 +142,8 @@ npm install -g ./dlock-bin-9.8.7.tgz"
     pids+=($!)
   done
   for i in 0 1 2 ''; do eventually 20s test -e "in.$i"; done
-  run -75 sh -c "$(line_of nightly-report)"
-  run -75 env DLOCK_NONBLOCK=true sh -c "$(line_of '--slots 3')"
+  run -75 timeout 30 sh -c "$(line_of nightly-report)"
+  run -75 timeout 30 env DLOCK_NONBLOCK=true sh -c "$(line_of '--slots 3')"
   touch go
   for i in "${pids[@]}"; do wait "$i"; done
 }
