@@ -13,8 +13,8 @@
 //
 // Errors about the connection are those of Transport. Errors from the server are denied (login,
 // rights), unavailable (not now) and refused (others), as in pg_error.hpp. Errc::protocol: the
-// server is not PostgreSQL, or sends too much. Each text names the server and has no password. One
-// thread at a time.
+// server is not PostgreSQL, its certificate is not accepted, or its answer cannot be used. Each
+// text names the server and has no password. One thread at a time.
 #pragma once
 
 #include "base/boot_clock.hpp"
