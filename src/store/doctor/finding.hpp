@@ -81,7 +81,7 @@ struct ExaminedServer {
   std::string role = {};  // role of the server, such as "master", "slave", "sentinel"
   // Id of the server's process; two URLs with the same id lead to one server.
   std::string process = {};
-  // the median time of an answer: half of the answers took no longer
+  // The median time of an answer: half of the answers took no longer.
   std::optional<Duration> p50 = {};
   std::optional<Duration> p99 = {};
 };

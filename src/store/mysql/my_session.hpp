@@ -66,7 +66,8 @@ class MySession {
   Time sent_at() const { return sent_at_; }
   // Returns why the newest run() failed.
   sql::Cause cause() const { return cause_; }
-  // 0: the server has reported no error.
+  // The error number that the server has reported for the newest run(); 0: it has reported no
+  // error.
   unsigned int server_errno() const { return server_errno_; }
 
   bool connected() const { return mysql_ != nullptr; }

@@ -55,7 +55,7 @@ constexpr Rule k_rules[] = {
     {"ASK ", {Errc::refused, true, k_moving}},
     {"ERR This instance has cluster support disabled", {Errc::refused, false, k_no_cluster}},
     {"CROSSSLOT", {Errc::bad_usage, false, k_cluster}},
-    // Acquire.lua returns this error.
+    // The script acquire.lua returns this error.
     {"MULTIMASTER", {Errc::bad_config, false, {}, k_several_masters}},
 };
 

@@ -74,8 +74,8 @@ std::optional<Holder> parse_lease(std::string_view json,
 std::optional<lease_table::Place> parse_waiter(std::string_view json,
                                                std::int64_t arrival,
                                                lease_table::StoreTime now);
-// How long a waiter counts as alive after its entry was read. It is a little less than after a try
-// by the waiter itself (k_line_life), so that the difference shows whether there was a try.
+// How long a waiter counts as alive if only its entry was read. After a try of its own it counts as
+// alive for k_line_life, which is a little longer. This difference shows whether there was a try.
 constexpr Duration k_seen_alive = lease_table::k_line_life - Duration(1);
 
 // Returns the index of the waiter that has become the holder of this lease.

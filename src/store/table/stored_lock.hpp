@@ -133,7 +133,7 @@ Mode mode_of(const Lease& lease);
 Mode mode_of(const StoredLock& state);
 
 // Returns whether one more owner can hold the lock in this mode, beside the leases and the foreign
-// hold. All of them must be alive.
+// hold in `state`. The leases and the foreign hold must not have ended.
 bool has_room(const StoredLock& state, Mode mode, std::uint32_t slots);
 
 // Returns the place of the claim in the line, from 1; 0: the claim is not in the line.
