@@ -18,7 +18,6 @@
 // no_such_host, not_listening, unavailable, timed_out and cancelled. Codes from the server are
 // denied (password, rights), unavailable (not now) and refused (others). protocol: another kind of
 // server, or one that is not trusted. One thread at a time.
-// time.
 #pragma once
 
 #include "base/boot_clock.hpp"

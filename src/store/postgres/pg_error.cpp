@@ -30,7 +30,6 @@ struct StateRule {
 
 // The first rule that fits counts. An error without a rule means Errc::refused.
 // https://www.postgresql.org/docs/15/errcodes-appendix.html
-// https://www.postgresql.org/docs/15/errcodes-appendix.html
 constexpr StateRule k_states[] = {
     {"28", {.code = Errc::denied}},
     {"42501", {.code = Errc::denied, .hint = k_rights}},
