@@ -13,7 +13,7 @@ namespace dlock::lease_table {
 
 struct Plan {
   enum class Kind {
-    again,  // this claim was granted before: it gets the same hold
+    again,  // this claim was granted before, and gets the same hold again
     join,   // a hold in an ancestor's lease
     fresh,  // the first hold of a new lease
     refused,

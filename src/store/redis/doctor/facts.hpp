@@ -70,7 +70,8 @@ struct Replica {
 };
 
 struct Role {
-  std::string word;               // first word of the answer to ROLE: "master", "slave", "sentinel"
+  // The server's role, from its answer to ROLE: "master", "slave", "sentinel".
+  std::string word;
   std::vector<Replica> replicas;  // for a master: its replicas
   std::string master;             // for a replica: the address of its master, "10.0.0.1:6379"
 };
