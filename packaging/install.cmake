@@ -12,7 +12,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/man/dlock.1 DESTINATION ${CMAKE_INSTALL_MAND
 install(FILES ${PROJECT_SOURCE_DIR}/man/dlock.toml.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 install(FILES ${PROJECT_SOURCE_DIR}/man/dlock-protocol.7 ${PROJECT_SOURCE_DIR}/man/dlock-faults.7
               ${PROJECT_SOURCE_DIR}/man/dlock-stores.7 ${PROJECT_SOURCE_DIR}/man/dlock-guarantees.7
-              ${PROJECT_SOURCE_DIR}/man/dlock-json.7
+              ${PROJECT_SOURCE_DIR}/man/dlock-json.7 ${PROJECT_SOURCE_DIR}/man/dlock-doctor.7
         DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 
 install(FILES ${PROJECT_SOURCE_DIR}/completions/dlock.bash

@@ -32,7 +32,7 @@ expected_files() {
   printf '%s\n' bin/dlock \
     share/bash-completion/completions/dlock \
     share/fish/vendor_completions.d/dlock.fish \
-    share/man/man1/dlock.1 share/man/man5/dlock.toml.5 share/man/man7/dlock-{protocol,faults,stores,guarantees,json}.7 \
+    share/man/man1/dlock.1 share/man/man5/dlock.toml.5 share/man/man7/dlock-{protocol,faults,stores,guarantees,json,doctor}.7 \
     share/zsh/vendor-completions/_dlock \
     share/doc/dlock/{README.md,CHANGELOG.md,LICENSE,NOTICE,LGPL-2.1.txt} \
     share/doc/dlock/schemas/{inspect,acquire,result,log,doctor,config}.schema.json \
