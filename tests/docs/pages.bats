@@ -71,6 +71,19 @@ setup() { set_up_docs; }
   done <runs.sh
 }
 
+@test "each use of the quick start is taken by the program" {
+  own_store
+  export HOME=$PWD
+  example "QUICK START" "run order-42" | sed -nE 's/^[0-9*/ ]*(dlock .*)/\1/p' |
+    sed -E 's/ -- .*/ -- echo ran/' >uses
+  run -0 grep -c 'echo ran$' uses
+  assert_output 6
+  while read -r line; do
+    run -0 sh -c "$line"
+    case $line in *inspect*) assert_line --partial free ;; *) assert_output ran ;; esac
+  done <uses
+}
+
 @test "the events of the program, and their levels, are the ones of the man page" {
   page=$(man_section "LOG EVENTS" dlock-json.7 | sed -n '/^waiting /,/^\.EE/p')
   rows=$(grep -oE '\{K::[a-z_]+, L::[a-z]+, "[a-z_]+"' cmd/notice_table.cpp |
