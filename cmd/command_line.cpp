@@ -253,7 +253,7 @@ Result<void> check_names(const CommandLine& line, Operands wanted) {
 }
 
 Result<void> check(const CommandLine& line) {
-  if (line.help || line.version || line.command.empty()) return {};
+  if (line.help || line.short_help || line.version || line.command.empty()) return {};
   auto good = check_options(line);
   if (!good) return good;
   switch (const Operands wanted = operands_of(line); wanted) {

@@ -22,6 +22,7 @@ struct CommandLine {
   std::vector<std::string> words;      // the child's words
   std::vector<Given> settings;
   std::optional<std::string> config;
+  bool short_help = false;  // -h
   bool help = false;
   bool version = false;
   bool json = false;
@@ -49,5 +50,9 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& argv);
 
 // Returns the text of --help, for a command or (if empty) for dlock.
 std::string help_text(const std::string& command);
+
+// Returns the text of -h: what most users need of the help, in 23 lines of 80 columns at most, so
+// that a terminal of 24 lines shows it whole.
+std::string short_help_text(const std::string& command);
 
 }  // namespace dlock

@@ -57,7 +57,9 @@ constexpr std::array k_local{
                 "read this file instead of the user's and the system's", &CommandLine::config},
     LocalOption{"", {"version", "-V,--version", false}, "",
                 "print the version", &CommandLine::version},
-    LocalOption{"", {"help", "-h,--help", false}, "", "print this help", &CommandLine::help},
+    LocalOption{"", {"short-help", "-h", false}, "", "print what most need of the help",
+                &CommandLine::short_help},
+    LocalOption{"", {"help", "--help", false}, "", "print all of the help", &CommandLine::help},
 };
 // clang-format on
 
@@ -111,15 +113,21 @@ void add_commands(std::string& out) {
   add_help(out, "  version", "print the version");
 }
 
-void add_command(std::string& out, const CommandSpec& command) {
+// Appends the usage of a command and its options: those named in `often`, or all if that is empty.
+void add_command(std::string& out, const CommandSpec& command, std::string_view often) {
   out +=
       "usage: dlock " + std::string(command.usage) + "\n\n" + std::string(command.summary) + "\n";
   std::string own;
+  const auto is_shown = [often](std::string_view name) {
+    return often.empty() || has_piece(often, ' ', name);
+  };
   for (const LocalOption& one : k_local) {
-    if (has_option(one, command.name)) add_option(own, one.spec.flags, one.value, one.help);
+    if (has_option(one, command.name) && is_shown(one.spec.name))
+      add_option(own, one.spec.flags, one.value, one.help);
   }
   for (const Setting& one : all_settings()) {
-    if (is_option_of(one, command.name)) add_option(own, one.flags, one.value, help_of(one));
+    if (is_option_of(one, command.name) && is_shown(one.name))
+      add_option(own, one.flags, one.value, help_of(one));
   }
   if (!own.empty()) out += "\noptions:\n" + own;
 }
@@ -151,19 +159,23 @@ constexpr std::string_view k_notes =
     "example:\n"
     "  ";
 
+constexpr std::string_view k_example = "DLOCK_URL=redis://db1:6379 dlock run order-42 -- ./job.sh";
+
 constexpr auto k_commands = std::to_array<CommandSpec>({
     {"run",
      Operands::name_and_command,
      run_command,
      "run [OPTION...] NAME [--] CMD [ARG...]",
      "run CMD while holding the lock NAME",
-     "dlock run -w 10m deploy -- ./deploy.sh"},
+     "dlock run -w 10m deploy -- ./deploy.sh",
+     "and command shared slots nonblock wait conflict-exit-code ttl min-hold max-hold once-per"},
     {"acquire",
      Operands::names,
      acquire_command,
      "acquire [OPTION...] NAME...",
      "take the lock NAME for several steps of a script",
-     "held=$(dlock acquire --ttl 15m deploy) && eval \"$held\""},
+     "held=$(dlock acquire --ttl 15m deploy) && eval \"$held\"",
+     "json shared slots nonblock wait conflict-exit-code ttl reason"},
     {"renew",
      Operands::names,
      renew_command,
@@ -264,15 +276,32 @@ bool take_local_option(CommandLine& line, std::string_view name, const std::stri
 
 std::string help_text(const std::string& command) {
   std::string out;
-  std::string_view example = "DLOCK_URL=redis://db1:6379 dlock run order-42 -- ./job.sh";
+  std::string_view example = k_example;
   if (command.empty()) add_commands(out);
   if (const CommandSpec* const spec = find_command(command); spec != nullptr) {
-    add_command(out, *spec);
+    add_command(out, *spec, "");
     example = spec->example;
   }
   add_common_options(out);
   out += std::string(k_notes) + std::string(example) + "\n\nMore: ";
   return out + (command.empty() ? "dlock help COMMAND, " : "") + "man dlock\n";
+}
+
+std::string short_help_text(const std::string& command) {
+  const CommandSpec* const spec = find_command(command);
+  std::string out;
+  if (spec == nullptr) {
+    out = "usage: dlock [OPTION...] COMMAND ...\n\nRun a command under a distributed lock.\n\n";
+    for (const CommandSpec& one : all_commands())
+      add_help(out, "  " + std::string(one.name), one.summary);
+  } else {
+    add_command(out, *spec, spec->often);
+  }
+  const std::string more =
+      spec == nullptr ? "dlock COMMAND -h, dlock --help" : "dlock " + command + " --help";
+  return out + "\nThe store: --url or DLOCK_URL, such as redis://host:6379 or sqlite:///file\n" +
+         "Example:   " + std::string(spec == nullptr ? k_example : spec->example) +
+         "\nMore:      " + more + ", man dlock\n";
 }
 
 }  // namespace dlock

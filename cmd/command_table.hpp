@@ -34,6 +34,8 @@ struct CommandSpec {
   std::string_view usage;
   std::string_view summary;
   std::string_view example;
+  // The names of its options that the help of -h has, separated by blanks. Empty: all its options.
+  std::string_view often;
 };
 std::span<const CommandSpec> all_commands();
 const CommandSpec* find_command(std::string_view name);  // null: there is no such command

@@ -148,9 +148,10 @@ int run_main(int argc, char** argv) {
   const auto line = parse_command_line(words);
   if (!line) return refuse(without_passwords(line.error(), words), outline(words));
   if (line->help) return print_and_leave(help_text(line->command));
+  if (line->short_help) return print_and_leave(short_help_text(line->command));
   if (line->version) return print_and_leave(version_text(*line));
   if (line->command.empty()) {
-    std::fputs(help_text("").c_str(), stderr);
+    std::fputs(short_help_text("").c_str(), stderr);
     return static_cast<int>(ExitStatus::usage);
   }
   auto settings = read_settings(line->settings, config_file(*line));

@@ -18,7 +18,7 @@ NAMES = {"DUR": "duration", "N": "number", "ID": "owner id"}  # of other values:
 # What zsh should know, and the help does not say.
 EXCLUSIVE = [["--nonblock", "--wait"], ["--shared", "--exclusive", "--slots"]]
 REPEATABLE = ["--and", "--verbose"]
-ALONE = ["--version", "--help"]
+ALONE = ["--version", "-h", "--help"]
 SHORTER = {"--url": "the store", "--quiet": "log errors only; inspect: print nothing"}
 
 BEGIN = "# --- written by ./dev completions from the help ---"
@@ -29,10 +29,6 @@ class Option(NamedTuple):
     flags: tuple[str, ...]  # -w, --wait, --timeout
     value: str  # "DUR"; empty: it has none
     text: str
-
-    @property
-    def longs(self) -> list[str]:
-        return [flag for flag in self.flags if flag.startswith("--")]
 
     def takes(self) -> str:
         """file, directory, process, a list of words, text; empty: no value."""
@@ -77,7 +73,7 @@ def options(help_text: str, head: str) -> list[Option]:
         *flags, last = left.split(", ")
         last, _, value = last.partition(" ")
         option = Option((*flags, last), value, text)
-        found.append(option._replace(text=SHORTER.get(option.longs[0], text)))
+        found.append(option._replace(text=SHORTER.get(last, text)))
     return found
 
 

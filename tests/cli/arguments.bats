@@ -118,9 +118,11 @@ refused() {
   refused list a b
 }
 
-@test "no command at all prints the help on stderr and ends with 64" {
+@test "no command at all prints the short help on stderr and ends with 64" {
   run -64 --separate-stderr "$DLOCK"
   assert_output ""
+  # shellcheck disable=SC2154  # set by run
+  assert_equal "$stderr" "$("$DLOCK" -h)"
   assert_stderr_has usage
 }
 

@@ -68,7 +68,6 @@ column_of() {
     run -0 --separate-stderr "$DLOCK" "$command" --help
     assert_no_stderr
     assert_output --partial "usage: dlock $command"
-    assert_equal "$("$DLOCK" "$command" -h)" "$output"
     assert_equal "$("$DLOCK" help "$command")" "$output"
   done
   assert_equal "$("$DLOCK" help)" "$("$DLOCK" --help)"
@@ -83,9 +82,31 @@ column_of() {
   assert_output '<--help>'
 }
 
+@test "-h fits a terminal of 24 lines and 80 columns, and leads to all of the help" {
+  local words
+  for words in '' run acquire renew release wait inspect list forget force-release doctor config; do
+    # shellcheck disable=SC2086  # none or one
+    run -0 --separate-stderr "$DLOCK" $words -h
+    assert_no_stderr
+    [ "${#lines[@]}" -gt 4 ]
+    [ "$(wc -l <<<"$output")" -le 23 ] || fail "dlock $words -h: $(wc -l <<<"$output") lines"
+    refute_line --regexp '^.{81}'
+    refute_line --regexp '[^ -~]'
+    for text in DLOCK_URL "dlock ${words:-run}" --help 'man dlock'; do assert_output --partial "$text"; done
+    # Its options are those of --help, in the same words.
+    while IFS= read -r line; do
+      "$DLOCK" help $words | grep -qxF -- "$line" || fail "not in the help of $words: $line"
+    done < <(grep -E '^  -' <<<"$output")
+  done
+  run -0 "$DLOCK" run -h
+  for option in --nonblock --wait --slots --ttl --once-per; do assert_output --partial -- "$option"; done
+  refute_output --partial -- --result-file
+}
+
 @test "help needs no settings that make sense, and no store" {
   DLOCK_TTL=soon DLOCK_URL=nonsense run -0 "$DLOCK" --help
   DLOCK_TTL=soon DLOCK_URL=nonsense run -0 "$DLOCK" run --help
+  DLOCK_TTL=soon DLOCK_URL=nonsense run -0 "$DLOCK" run -h
 }
 
 @test "every option in the help is taken" {
