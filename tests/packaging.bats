@@ -10,7 +10,9 @@ setup_file() {
   version=$(sed -nE 's/^project\(dlock VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
   export version packages=$BATS_FILE_TMPDIR/packages
   if [ -x "$build/dlock" ]; then
-    (cd "$build" && cpack -G "DEB;RPM" -B "$packages") >"$BATS_FILE_TMPDIR/cpack.log" 2>&1 || true
+    # shellcheck source=packaging/release/run.bash
+    . packaging/release/run.bash
+    packages_of "$build" "$packages" >"$BATS_FILE_TMPDIR/packages.log" 2>&1 || true
   fi
 }
 
@@ -28,59 +30,64 @@ setup() {
 # The files below $1, without the prefix, sorted.
 files_in() { (cd "$1" && find . ! -type d | sed 's,^\./,,' | sort); }
 
+# expected_files COMPLETIONS: with the folder for zsh's.
 expected_files() {
+  local page schema
+  for page in "$BATS_TEST_DIRNAME"/../man/*.[1-9]; do
+    echo "share/man/man${page##*.}/${page##*/}.gz"
+  done
+  for schema in "$BATS_TEST_DIRNAME"/../packaging/schemas/*; do
+    echo "share/doc/dlock/schemas/${schema##*/}"
+  done
   printf '%s\n' bin/dlock \
     share/bash-completion/completions/dlock \
-    share/fish/vendor_completions.d/dlock.fish \
-    share/man/man1/dlock.1 share/man/man5/dlock.toml.5 share/man/man7/dlock-{protocol,faults,stores,guarantees,json,doctor}.7 \
-    share/zsh/vendor-completions/_dlock \
-    share/doc/dlock/{README.md,CHANGELOG.md,LICENSE,NOTICE,LGPL-2.1.txt} \
-    share/doc/dlock/schemas/{inspect,acquire,result,log,doctor,config}.schema.json \
+    share/fish/vendor_completions.d/dlock.fish "share/zsh/$1/_dlock" \
+    share/doc/dlock/{README.md,CHANGELOG.md,NOTICE,LGPL-2.1.txt,THIRD-PARTY.txt} \
     share/doc/dlock/examples/{ci-job.yml,ci-steps.yml,dlock.crontab} \
     share/doc/dlock/examples/dlock-job.{service,timer} \
-    share/doc/dlock/examples/{self-locking,fence-sql,fence-rename,fence-put}.sh | sort
+    share/doc/dlock/examples/{self-locking,fence-sql,fence-rename,fence-put}.sh
 }
 
-# An installation below $1 (a prefix) is whole, and its program runs.
+# An installation below $1 (a prefix) is whole, and its program runs: it has the files on stdin.
 assert_whole() {
+  local page
   run -0 files_in "$1"
-  assert_output "$(expected_files)"
+  assert_output "$(sort)"
   run -0 "$1/bin/dlock" --version
   assert_output --partial "$version"
   run -7 env DLOCK_URL="local://$BATS_TEST_TMPDIR/locks" "$1/bin/dlock" run a -- sh -c 'exit 7'
   assert_output ""
-  run -0 env MANPAGER=cat MANPATH="$1/share/man" man dlock
-  assert_output --partial "run a command under a distributed lock"
-  run -0 env MANPAGER=cat MANPATH="$1/share/man" man dlock-protocol
-  assert_output --partial "how dlock keeps locks in Redis"
-  run -0 env MANPAGER=cat MANPATH="$1/share/man" man dlock-faults
-  assert_output --partial "what dlock does under which fault"
-  run -0 env MANPAGER=cat MANPATH="$1/share/man" man dlock-stores
-  assert_output --partial "where dlock keeps locks"
-  run -0 env MANPAGER=cat MANPATH="$1/share/man" man dlock-guarantees
-  assert_output --partial "what a lock of dlock promises"
-  run -0 env MANPAGER=cat MANPATH="$1/share/man" man dlock.toml
-  assert_output --partial "configuration files of dlock"
+  for page in "$BATS_TEST_DIRNAME"/../man/*.[1-9]; do
+    page=${page##*/}
+    run -0 env MANPAGER=cat MANPATH="$1/share/man" man "${page##*.}" "${page%.*}"
+    assert_line --partial "${page%.*}" # of NAME
+  done
   run -0 bash -c "source '$1/share/bash-completion/completions/dlock' && complete -p dlock"
-  run -0 zsh -n "$1/share/zsh/vendor-completions/_dlock"
+  run -0 zsh -n "$1"/share/zsh/*/_dlock
   run -0 fish --no-execute "$1/share/fish/vendor_completions.d/dlock.fish"
   [ -x "$1/share/doc/dlock/examples/self-locking.sh" ]
   run -0 find "$1" -perm /022 ! -type l
   assert_output ""
 }
 
+installed_files() { expected_files site-functions && echo share/doc/dlock/{LICENSE,copyright} | xargs -n 1; }
+files_of_deb() {
+  expected_files vendor-completions
+  printf '%s\n' share/doc/dlock/{copyright,changelog.gz} share/lintian/overrides/dlock
+}
+
 @test "cmake --install puts everything in its place" {
   run -0 cmake --install "$build" --prefix "$root"
-  assert_whole "$root"
+  assert_whole "$root" < <(installed_files)
 }
 
 @test "installing a second time changes nothing and leaves nothing stale" {
   run -0 cmake --install "$build" --prefix "$root"
-  before=$(files_in "$root")
+  files=$(files_in "$root")
   touch -d yesterday "$root/bin/dlock"
   run -0 cmake --install "$build" --prefix "$root"
-  assert_equal "$(files_in "$root")" "$before"
-  assert_whole "$root"
+  assert_equal "$(files_in "$root")" "$files"
+  assert_whole "$root" < <(installed_files)
 }
 
 @test "the program can be replaced while it runs" {
@@ -98,11 +105,11 @@ assert_whole() {
 
 @test "the .deb is whole and runs from a scratch root" {
   deb=$(find "$packages" -maxdepth 1 -name 'dlock_*.deb' 2>/dev/null)
-  [ -n "$deb" ] || fail "cpack made no .deb: $(cat "$BATS_FILE_TMPDIR/cpack.log")"
+  [ -n "$deb" ] || fail "there is no .deb: $(cat "$BATS_FILE_TMPDIR/packages.log")"
   assert_equal "$(basename "$deb")" "dlock_${version}_$(dpkg --print-architecture).deb"
   run -0 dpkg-deb -x "$deb" "$root"
   assert_equal "$(ls "$root")" usr
-  assert_whole "$root/usr"
+  assert_whole "$root/usr" < <(files_of_deb)
 }
 
 # What one run of $build/dlock executes in user mode, without its command and its guard: the same at
@@ -132,27 +139,25 @@ instructions_of_run() {
   refute_output --partial '<OPENSSL_cpuid_setup>'
 }
 
-@test "the .deb says who it is, and needs nothing if the program is static" {
+@test "the .deb says who it is, and needs nothing" {
   deb=$(find "$packages" -maxdepth 1 -name 'dlock_*.deb' 2>/dev/null)
-  [ -n "$deb" ] || fail "cpack made no .deb"
+  [ -n "$deb" ] || fail "there is no .deb"
   run -0 dpkg-deb -f "$deb"
   assert_line "Package: dlock"
   assert_line "Version: $version"
   assert_line "Section: utils"
   assert_line --partial "Maintainer: dlock maintainers <"
   assert_line --partial "Homepage: https://"
-  if grep -q '^DLOCK_STATIC:BOOL=ON' "$build/CMakeCache.txt"; then
-    refute_line --partial Depends:
-    run ldd "$build/dlock"
-    assert_output --regexp 'not a dynamic executable|statically linked'
-  else
-    assert_line --regexp '^Depends: .*libc6 '
-  fi
+  assert_line "Recommends: ca-certificates"
+  assert_line --partial "Redis (alone, with sentinels"
+  refute_line --partial Depends:
+  run ldd "$build/dlock"
+  assert_output --regexp 'not a dynamic executable|statically linked'
 }
 
 @test "dpkg installs the .deb over itself and leaves nothing behind when it is removed" {
   deb=$(find "$packages" -maxdepth 1 -name 'dlock_*.deb' 2>/dev/null)
-  [ -n "$deb" ] || fail "cpack made no .deb"
+  [ -n "$deb" ] || fail "there is no .deb"
   mkdir -p "$root/var/lib/dpkg/updates" "$root/var/lib/dpkg/info" "$root/var/log"
   touch "$root/var/lib/dpkg/status"
   dpkg_here() {
@@ -163,7 +168,7 @@ instructions_of_run() {
   : >"$root/etc/group"
   run -0 dpkg_here --install "$deb"
   run -0 dpkg_here --install "$deb"
-  assert_whole "$root/usr"
+  assert_whole "$root/usr" < <(files_of_deb)
   # The place for locks of several users.
   group=$(sed -nE 's/^dlock:[^:]*:([0-9]+):.*/\1/p' "$root/etc/group")
   [ -n "$group" ]
@@ -182,14 +187,16 @@ instructions_of_run() {
 @test "the .rpm is whole and runs from a scratch root" {
   command -v rpm2cpio >/dev/null || skip "no rpm2cpio here"
   rpm=$(find "$packages" -maxdepth 1 -name 'dlock-*.rpm' 2>/dev/null)
-  [ -n "$rpm" ] || fail "cpack made no .rpm: $(cat "$BATS_FILE_TMPDIR/cpack.log")"
-  assert_equal "$(rpm -qp --qf '%{NAME} %{VERSION} %{LICENSE}' "$rpm")" "dlock $version MIT"
-  run -0 rpm -qpl "$rpm"
-  for file in $(expected_files); do assert_line "/usr/$file"; done
-  if grep -q '^DLOCK_STATIC:BOOL=ON' "$build/CMakeCache.txt"; then
-    run -0 bash -c "rpm -qp --requires '$rpm' | grep -vE '^(rpmlib|/bin/sh$|shadow-utils$)'; true"
-    assert_output ""
-  fi
+  [ -n "$rpm" ] || fail "there is no .rpm: $(cat "$BATS_FILE_TMPDIR/packages.log")"
+  assert_equal "$(rpm -qp --qf '%{NAME} %{VERSION} %{LICENSE}' "$rpm")" "dlock $version MIT AND\
+ Apache-2.0 AND BSD-3-Clause AND GPL-3.0-or-later WITH GCC-exception-3.1 AND LGPL-2.1-or-later AND\
+ PostgreSQL AND Zlib AND blessing"
+  run -0 bash -c "rpm -qp --requires '$rpm' | grep -vE '^(rpmlib|/bin/sh$|shadow-utils$)'; true"
+  assert_output ""
+  run -0 rpm -qp --recommends "$rpm"
+  assert_output ca-certificates
+  run -0 rpm -qp --qf '%{DESCRIPTION}' "$rpm"
+  assert_output --partial "Redis (alone, with sentinels"
   run -0 rpm -qp --scripts "$rpm"
   assert_output --partial "install -d -m 2770"
   mkdir "$root"
@@ -199,7 +206,36 @@ instructions_of_run() {
   else # a cpio archive is plain enough to be read by hand
     (cd "$root" && rpm2cpio "$rpm" | unpack_cpio)
   fi
-  assert_whole "$root/usr"
+  assert_whole "$root/usr" < <(expected_files site-functions |
+    sed -E 's,doc/dlock/(NOTICE|LGPL|THIRD),licenses/dlock/\1,' && echo share/licenses/dlock/LICENSE)
+}
+
+@test "the texts name each library in the program with its version, its authors and its licence" {
+  run -0 cmake --install "$build" --prefix "$root"
+  doc=$root/share/doc/dlock
+  count=0
+  while read -r library number; do
+    count=$((count + 1))
+    grep -qiF "${library%%[-+]*}" "$doc/NOTICE" || fail "NOTICE does not name $library"
+    grep -qF "$library $number: " "$doc/THIRD-PARTY.txt" || fail "THIRD-PARTY.txt has no $library $number"
+  done < <("$root/bin/dlock" -v --version | sed "1,/^built with/d")
+  [ "$count" -ge 16 ]
+  run -0 cat "$doc/THIRD-PARTY.txt"
+  refute_output --partial "was not there when dlock was built"
+  refute_output --partial "version unknown"
+  for author in "Salvatore Sanfilippo" "University of Cincinnati" "Victor Zverovich" "Niels Lohmann" \
+    "Gabi Melman" "Toru Niina" "Jean-loup Gailly" "PostgreSQL Global Development Group" \
+    "MariaDB" "Free Software Foundation" "Joyent" "Massachusetts Institute of Technology"; do
+    assert_output --partial "$author"
+  done
+  assert_output --partial "Apache License"
+  assert_output --partial "Redistributions in binary form must reproduce the above copyright"
+}
+
+@test "no folder of the machine that built it is in the program" {
+  grep -q '^CMAKE_BUILD_TYPE:STRING=Rel' "$build/CMakeCache.txt" || skip "a debugger wants them"
+  run grep -aoF "$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$build/CMakeCache.txt")" "$build/dlock"
+  assert_output ""
 }
 
 # The newc format: a header of 110 bytes, the name, the content, each padded to four bytes.

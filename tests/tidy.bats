@@ -321,7 +321,7 @@ user_texts() { # TREE FILE
 rule_words() {
   local file words='whoever|whomever|nobody|somebody|everybody|anybody|(given|gives?|giving|gave) (it |them |the lock |the hold )?back|told of|is told|are told|looked after|who (has|holds) it'
   for file in $(sources "$1" src cmd) \
-    $(cd "$1" && find README.md CHANGELOG.md man completions packaging/examples packaging/CPack.cmake -type f 2>/dev/null | sort); do
+    $(cd "$1" && find README.md CHANGELOG.md man completions packaging/examples packaging/release/built.py -type f 2>/dev/null | sort); do
     user_texts "$1" "$file" | grep -oiE "(.{0,40}[^[:alpha:]]|^)($words)([^[:alpha:]].{0,20}|\$)" |
       sed "s,^,$file: ," || true
   done
