@@ -73,7 +73,7 @@ class RenewLoop {
   std::vector<Kept> all_;
   std::optional<std::size_t> asked_;  // index of the hold whose request is unanswered
   std::deque<action::Ask> to_ask_;    // requests after a change; they are sent before others
-  bool listening_ = false;            // await_hand_off is unanswered
+  bool listening_ = false;            // the request to watch all holds is unanswered
   std::vector<Action> actions_;
   bool ended_ = false;
 };

@@ -15,7 +15,7 @@ namespace dlock {
 void Intake::begin(Time limit) {
   if (limit == limit_) return;
   limit_ = limit;
-  late_turns_ = 0;
+  late_rounds_ = 0;
   bytes_ = 0;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Intake: does every wait of a connection for its server, and counts the bytes that the connection
 // receives. All stores use Intake, so no store needs to look at the clock in its loops. Intake
-// makes sure that a call ends after its limit however much the server sends, that every turn
+// makes sure that a call ends after its limit however much the server sends, that every round
 // notices an interrupt, and that an endless answer ends at k_answer_bytes (limits.hpp). Bytes that
-// have already arrived at the limit are still read, but in at most k_late_turns turns.
+// have already arrived at the limit are still read, but in at most k_late_rounds rounds.
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -21,8 +21,8 @@ enum class Wake { ready, interrupted, limit, broken };
 
 class Intake {
  public:
-  // Begins one turn (one send, one receive or one wait) of the call that ends at `limit`. All turns
-  // of a call pass the same limit; another limit begins another call.
+  // Begins one round (one send, one receive or one wait) of the call that ends at `limit`. All
+  // rounds of a call pass the same limit; another limit begins another call.
   void begin(Time limit);
   // Notes that a request was sent: the bytes of its answer are counted from 0.
   void asked() { bytes_ = 0; }
@@ -41,10 +41,10 @@ class Intake {
   }
 
  private:
-  bool may_be_late() { return ++late_turns_ <= limits::k_late_turns; }
+  bool may_be_late() { return ++late_rounds_ <= limits::k_late_rounds; }
 
   Time limit_ = Time::min();  // the newest call's limit
-  int late_turns_ = 0;        // how many turns the newest call took after its limit
+  int late_rounds_ = 0;       // rounds that the newest call began after its limit
   std::size_t bytes_ = 0;
 };
 

@@ -8,7 +8,7 @@
 // |                | may need eleven times as much memory for small parts                      |
 // | k_login_bytes  | a certificate chain has at most 100 KiB, a login without one 5 KiB        |
 // | k_turn_bytes   | the clock is read after so many; the slowest parser takes 1 ms for them   |
-// | k_late_turns   | an answer that is there at the limit is worth more than a quick end       |
+// | k_late_rounds  | an answer that is there at the limit is worth more than a quick end       |
 // | k_elements     | ten thousand rows of ten values, at 80 bytes of memory each               |
 // | k_depth        | the deepest answer of any store has eight levels                          |
 // | k_unasked      | a message says only that something has changed; one look serves for all   |
@@ -29,7 +29,7 @@ constexpr std::size_t k_login_bytes = std::size_t{256} << 10;
 // The most bytes that libpq may take between two looks at the clock and the interrupt.
 constexpr std::size_t k_turn_bytes = std::size_t{16} << 10;
 // The most reads of one call after its limit or its interrupt.
-constexpr int k_late_turns = 8;
+constexpr int k_late_rounds = 8;
 // The most rows, values, names or members in one answer, and in one of its arrays.
 constexpr std::size_t k_elements = 100'000;
 // The deepest nesting of arrays and objects.

@@ -12,7 +12,7 @@ struct SocketAddress {
   sockaddr_storage storage{};
   socklen_t length = 0;
 
-  // Copies an address of `size` bytes; at most sizeof storage.
+  // Copies an address of `size` bytes. `size` must not exceed sizeof storage.
   static SocketAddress of(const void* bytes, std::size_t size) {
     SocketAddress address;
     std::memcpy(&address.storage, bytes, size);

@@ -23,7 +23,7 @@ class WakeUp : public Interrupt {
   bool ends_call() const override { return true; }
   void raise() const {
     const std::uint64_t one = 1;
-    // Fails only with EAGAIN, if it was already raised 2^64 times.
+    // Fails only with EAGAIN, if it was already raised about 2^64 times.
     [[maybe_unused]] const auto n = ::write(fd_.get(), &one, sizeof one);
   }
   void clear() const {

@@ -39,7 +39,7 @@ struct PgNoConnection {
 // Returns the reason from `said`, which is PQerrorMessage() of a connection with PQERRORS_VERBOSE.
 PgNoConnection read_connect_error(std::string_view said);
 
-// Returns the first line of libpq's text, in a form for the middle of a sentence.
+// Returns the reason in the first line of libpq's text, in a form for the middle of a sentence.
 std::string reason_of(std::string_view said);
 
 }  // namespace dlock

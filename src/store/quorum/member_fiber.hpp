@@ -33,7 +33,8 @@ class MemberFiber {
   // `age`.
   void cut(Duration age = {});
 
-  // Adds to `all` the descriptors that the running job waits for. Returns when that wait ends.
+  // Adds to `all` the descriptors that the running job waits for. Returns the time at which that
+  // wait is over.
   Time add_waits(std::vector<pollfd>& all) const;
   // Continues the job if a descriptor is ready or the wait's time is over. `polled`: the part of
   // `all` that add_waits() added. Returns the end of that part.

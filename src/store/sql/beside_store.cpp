@@ -16,7 +16,8 @@ constexpr Duration k_look_limit = 500ms;  // limit of one check of a held peer l
 // Pause before a waiter tries again, because the server sends no message when a peer lock is
 // released.
 constexpr Duration k_try = 100ms;
-// Limit for the release of the row if the peer lock cannot be taken.
+// If the other program's lock (the peer lock) cannot be taken, the release of dlock's own row gets
+// at least this long, even if the limit of the call is nearer.
 constexpr Duration k_release_limit = 1s;
 
 }  // namespace

@@ -24,8 +24,8 @@ namespace dlock {
 // The kinds of requests. The comments name the fields that a request uses and the fields of its
 // answer.
 enum class ZkOp {
-  // path, data, node: answers path (with the node's number) and stat (in a multi perhaps only its
-  // zxids)
+  // path, data, node (the kind of node): answers the path of the new node, which ends with its
+  // number, and its stat. In a multi, the server may fill in only the zxids of the stat.
   create,
   remove,         // path, version
   exists,         // path, watch: answers stat
