@@ -10,8 +10,8 @@
 namespace dlock {
 
 // Returns "process 812, which this one descends from, is the holder: …" with advice; empty if no
-// ancestor holds the lock. Only for messages, because host names and pids are compared, which
-// another machine or process may share.
+// ancestor holds the lock. Only for messages: it compares host names and pids, and another machine
+// may have the same host name, another process the same pid.
 std::string ancestor_holder_text(const Holding& holding);
 
 }  // namespace dlock

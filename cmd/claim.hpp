@@ -23,7 +23,7 @@ Result<Examination> examine_store(const Settings& settings, ExamineTerms terms);
 Result<std::vector<std::string>> store_tables(const Settings& settings);
 Result<std::vector<std::string>> keys_of(const LockStore& store,
                                          const std::vector<LockName>& names);
-// What run and acquire make before they ask the store for the lock, because making it may fail.
+// What run and acquire need for their request to the store. It may fail, so it is made first.
 struct Prepared {
   std::unique_ptr<InterruptSlot> interrupt;  // can end a call to `store` early
   std::unique_ptr<LockStore> store;

@@ -45,7 +45,7 @@ bool is_given(const CommandLine& line, std::string_view setting);
 // files.
 std::optional<std::string> config_file(const CommandLine& line);
 
-// Parses the command line. Errc::bad_usage: its text says what to write instead.
+// Parses the command line. The text of an error, Errc::bad_usage, says what to write instead.
 Result<CommandLine> parse_command_line(const std::vector<std::string>& argv);
 
 // Returns the text of --help, for a command or (if empty) for dlock.

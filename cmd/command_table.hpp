@@ -34,7 +34,7 @@ struct CommandSpec {
   std::string_view usage;
   std::string_view summary;
   std::string_view example;
-  // The names of its options that the help of -h has, separated by blanks. Empty: all its options.
+  // Names of the command's options that -h shows, separated by blanks. Empty: -h shows all of them.
   std::string_view often;
 };
 std::span<const CommandSpec> all_commands();

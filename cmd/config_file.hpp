@@ -24,8 +24,8 @@ Result<ConfigFile> read_named_config(const std::string& path);
 // right to open it, or to look whether it exists.
 Result<ConfigFile> read_usual_config(const std::string& path);
 
-// Returns the `password` of a configuration file, which is `value` now. The file is read again at
-// each login, like a password file.
+// Returns a Secret for the `password` in a configuration file; `value` is its present value. The
+// file is read again at each login, like a password file.
 Secret password_of_config(const std::string& path, std::string_view value);
 
 }  // namespace dlock

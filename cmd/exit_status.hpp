@@ -16,7 +16,7 @@ enum class ExitStatus : int {
   denied = 77,       // a password or a right is missing or wrong
   config = 78,       // settings, files or URLs make no sense
   lost = 79,         // the lease was lost, and the child, if any, was stopped
-  time_up = 124,     // --max-hold or an unrenewed lease ended, and the child was stopped
+  time_up = 124,     // --max-hold or --no-renew stopped the child
   failed = 125,      // dlock itself failed
   not_executable = 126,
   not_found = 127,

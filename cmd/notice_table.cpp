@@ -56,8 +56,8 @@ std::string moved_text(const Notice& notice, const std::string& name) {
          "); the lock is still held there";
 }
 
-// Returns the sentence for a lost lock: with the present holder, if the store named it, otherwise
-// with the reason for the loss.
+// Returns the sentence for a lost lock. It names the new master after a failover; otherwise the
+// present holder, if the store named one; otherwise the reason for the loss, if it is known.
 std::string lost_text(const Notice& notice, const std::string& name) {
   std::string why;
   if (notice.holding && !notice.text.empty()) {

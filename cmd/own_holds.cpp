@@ -104,7 +104,7 @@ Result<FoundHold> find_hold(LockStore& store, const WantedHold& wanted, Time lim
     return found;
   }
   // An old master or a replica may not know the hold. Only a server that may write can say that a
-  // hold does not exist, and check() makes the server write.
+  // hold does not exist, and check() accepts this from no other server.
   auto sure = store.check({hold}, limit);
   if (!sure) return sure.error();
   found.released = sure->released;

@@ -168,9 +168,9 @@ Result<void> set_log_format(Settings& settings, std::string_view value) {
   return {};
 }
 
-// Sets the mode if `value` is true. If `value` is false, goes back to the plain mode if `Which` is
-// the present mode. The last call wins; the settings of a file or of the environment are set in the
-// order of all_settings().
+// If `value` is true, sets the mode to `Which`. If `value` is false, and the mode is `Which`, sets
+// the mode back to plain. The last call wins; the settings of a file or of the environment are set
+// in the order of all_settings().
 template <Mode Which>
 Result<void> set_mode(Settings& settings, std::string_view value) {
   bool on = false;

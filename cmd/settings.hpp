@@ -77,7 +77,7 @@ struct Setting {
   std::string_view name;      // the key in a file; DLOCK_<NAME> in the environment
   std::string_view flags;     // the option's flags: "-w,--wait"; empty: it is no option
   std::string_view value;     // name of its value in the help; empty: it is a flag
-  std::string_view help;      // text of the help; for url the forms of URLs follow
+  std::string_view help;      // text of the help; for url, the help adds the forms of URLs
   std::string_view commands;  // commands with this option, separated by blanks; empty: all commands
   // Sets the value. Errc::bad_usage says what is wrong with `value`.
   Result<void> (*set)(Settings& settings, std::string_view value) = nullptr;

@@ -26,8 +26,8 @@ bool is_port(std::string_view digits) {
   return digits.empty() || (status == std::errc() && number <= 65535);
 }
 
-// Returns `rest` for a message: the text of a URL after the scheme, without an "@". "host:6379/0"
-// is unchanged. What may be a password, as in "user:secret", and the values of a query become
+// Returns `rest` as a message may show it. `rest` is the text of a URL after the scheme, and has no
+// "@". "host:6379/0" is unchanged. What may be a password, as in "user:secret", and a query become
 // "***".
 std::string without_at(std::string_view rest) {
   if (const std::size_t query = rest.find_first_of("?#"); query != std::string_view::npos)

@@ -24,8 +24,8 @@ std::vector<std::string> split_urls(std::string_view urls);
 
 // Takes the settings out of a URL. URLs of a kind of store that has no TLS are returned unchanged.
 // A PostgreSQL URL may also use libpq's names (sslrootcert, sslcert, sslkey). Errc::bad_usage: a
-// setting is given twice, or has the name that another client uses; then the text says the right
-// name.
+// setting is given twice, or has a name that another client uses; then the error text says what to
+// write instead.
 Result<UrlParts> take_url_settings(std::string_view url);
 
 }  // namespace dlock

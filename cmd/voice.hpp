@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Makes the sentences that a user reads while dlock waits for a lock, holds it and loses it. Each
-// is one line in lower case that says what happened to which lock, why, and what follows. It
-// escapes texts of other programs. With --log-format json it writes the events that dlock-json(7)
+// is one line in lower case that says what happened to which lock, why, and what follows. Texts of
+// other programs are escaped. With --log-format json, Voice writes the events that dlock-json(7)
 // lists; some of these have no sentence.
 #pragma once
 

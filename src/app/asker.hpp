@@ -18,8 +18,8 @@ namespace dlock {
 
 class Asker {
  public:
-  // `interrupt`: the one with which the store was opened. `calls`: carries out the other requests
-  // (all but What::call), if another machine, such as RenewLoop, uses worker() afterwards.
+  // `interrupt`: the one with which the store was opened. `calls`: carries out the requests of
+  // another machine, such as RenewLoop, that uses worker() afterwards; ask() does not need it.
   Asker(std::unique_ptr<LockStore> store,
         InterruptSlot& interrupt,
         Listener& listener,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Driver: the event loop of a command. It runs one machine of core, which decides what to do
-// (core/machine.hpp). In each turn of the loop Driver waits for a signal, the timer, an answer of
+// (core/machine.hpp). In each round of the loop Driver waits for a signal, the timer, an answer of
 // the store or the end of a process, and reads the clock once. It passes the events to the machine,
 // event::Tick first if the machine's deadline has passed, and carries out the actions that the
 // machine returns.
@@ -13,7 +13,7 @@
 // For a command without actions of its own three lines are enough:
 //
 //   StoreWorker worker(std::move(store), calls, interrupt);   // `calls` carries out each Ask
-//   Driver<WatchLoop> driver(WatchLoop(terms, BootClock::now()), worker, voice);
+//   Driver<WatchLoop> driver(WatchLoop(terms, seed, BootClock::now()), worker, voice);
 //   Result<WatchLoop::Outcome> ended = driver.run();
 //
 // Actions that not every command has, such as StartChild, go to `arms.carry_out(action)`. The class
@@ -43,7 +43,7 @@ struct DriverHooks {
   bool has_command() const { return false; }  // whether a command or its leftovers run
   void asked(action::Ask::What /*what*/) {}   // called after an Ask was passed to the store worker
   std::optional<Time> look_at() const { return {}; }  // the latest time for the next look()
-  void look() {}                                      // called at the end of each turn
+  void look() {}                                      // called at the end of each round
   void finishing() {}                                 // called before run() returns the outcome
   void child_changed() {}                             // called after SIGCHLD
   void continued() {}                                 // called after SIGCONT

@@ -12,9 +12,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// The interval of the checks whether the command's group is gone. dlock gets SIGCHLD when a process
-// ends that it has adopted. The checks are for processes with a living parent outside the group,
-// whose end does not signal dlock.
+// How often dlock checks whether the command's group is gone. No signal tells dlock of the end of a
+// group member whose parent lives outside the group: SIGCHLD goes to that parent.
 constexpr Duration k_look_for_leftovers = 20ms;
 constexpr Duration k_look_for_contained = 1s;  // with --contain, as processes may live for days
 
@@ -82,8 +81,8 @@ void Runner::carry_out(action::StartChild& start) {
 }
 
 void Runner::carry_out(action::SignalGroup& order) {
-  // A process has sent this signal to dlock itself, so dlock will stop without its whole group, as
-  // after SIGTSTP (see stop()).
+  // A process has sent this signal to dlock alone, so dlock will stop itself but not its whole
+  // group, as after SIGTSTP (see stop()).
   if (is_for_terminal(order.signal)) told_to_stop_ = true;
   child_.signal_group(order.signal, order.wake);
 }
@@ -93,9 +92,9 @@ void Runner::child_changed() {
   look_at_child();
 }
 
-// Called when dlock gets SIGTSTP, from a process or, with our whole group, from the terminal.
-// Passes the signal on to the child; dlock stops when the child has stopped. Returns false if no
-// command runs.
+// Called when dlock gets SIGTSTP, from a process or from the terminal, which sends it to our whole
+// group. Passes the signal on to the child; dlock stops when the child has stopped. Returns false
+// if no command runs.
 bool Runner::stop() {
   if (!has_command()) return false;
   told_to_stop_ = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Result<T>: a value or an Error, for all that can go wrong outside dlock; DLOCK_ASSERT is for
-// mistakes of dlock itself. Its member functions are named as those of std::expected. dlock throws
-// no exceptions of its own. A Result that is ignored does not compile.
+// mistakes of dlock itself. The member functions of Result have the names of those of
+// std::expected. dlock throws no exceptions of its own. A Result that is ignored does not compile.
 #pragma once
 
 #include "base/assert.hpp"

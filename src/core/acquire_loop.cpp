@@ -188,8 +188,8 @@ AcquireStep AcquireLoop::wait_for_change(Time now) {
     pause = std::min(pause, jitter_.between(k_foreign_poll_least, k_foreign_poll_most));
   }
   // If the lock is free, it is offered to a waiter, and we try when the turn of that waiter ends.
-  // Otherwise the first waiter tries when the lease of the holder ends, and the second one turn
-  // later.
+  // Otherwise the first waiter tries when the lease of the holder ends, and the second waiter tries
+  // one turn after that.
   const bool room = refusal_->turn_left.has_value();
   const Duration turn = first || room ? Duration::zero() : k_turn;
   const bool near = at_front() || (room && refusal_->place <= k_near);

@@ -21,8 +21,8 @@ struct Ask {
     renew,
     check,
     release,
-    undo,
-    leave,
+    undo,   // give up what a claim may hold whose answer was lost (store/undo.hpp)
+    leave,  // leave the line
     inspect,
     call,  // a request that only the command knows (RetryLoop)
   };

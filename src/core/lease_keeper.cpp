@@ -164,8 +164,6 @@ KeepStep LeaseKeeper::on_change(const Result<HandOff>& answer, Time now) {
   return {};
 }
 
-// Returns the ask that waits for a change of the hold, if the hold is watched. Called after a
-// renewal or a check that found the hold unchanged.
 KeepStep LeaseKeeper::listen() const {
   if (watch_state_ != WatchState::on || !may_ask()) return {};
   return {.ask = action::Ask{.what = What::await_hand_off, .limit = watch_until()}};

@@ -6,8 +6,8 @@
 //
 // A pure machine, like AcquireLoop: each call passes an event and its time, and returns the next
 // step. It promises that
-// - at most one request is unanswered at a time, besides the watch, and no request follows a
-//   verdict against the hold;
+// - at most one request is unanswered at a time, besides the wait for a change message, and no
+//   request follows a verdict against the hold;
 // - only a confirmed renewal moves clock(), and only forward, to the time when it was sent;
 // - an error changes nothing: the hold counts as neither kept nor lost, and the request is
 //   repeated.
@@ -57,7 +57,7 @@ class LeaseKeeper {
   KeepStep on_renewed(const Result<RenewReply>& answer, Time now);  // the answer to renew or check
   KeepStep on_watched(const Result<Watching>& answer, Time now);    // the answer to watch_hold
   KeepStep on_change(const Result<HandOff>& answer, Time now);      // the answer to await_hand_off
-  // Returns the ask that waits for a change of the hold; none if the hold is not watched. Called
+  // Returns the ask that waits for a change of the hold; no ask if the hold is not watched. Called
   // after each renewal and check, and after an interrupted wait.
   KeepStep listen() const;
 
@@ -91,7 +91,7 @@ class LeaseKeeper {
   LeaseClock clock_;
   Standing standing_ = Standing::ours;
   bool ended_ = false;   // the lease has ended by our clock
-  bool asking_ = false;  // a request is unanswered, other than await_hand_off
+  bool asking_ = false;  // a request other than the wait for a change is unanswered
   std::string trouble_;
   std::string server_;  // the server that confirmed the hold last; empty: unknown
   std::optional<Time> retry_at_;

@@ -8,7 +8,7 @@
 //   the call, after unconfirmed it has; verdicts (lost, not_held, busy) never come from a replica;
 // - `sent_at` is a time before the first byte of the confirmed request is handed to the kernel.
 //   That request or a later one set the lease, so the lease does not end before sent_at + ttl;
-// - acquire, release and undo may be repeated: a second call with this serial changes nothing;
+// - acquire and release may be repeated: a second call with the same serial counts nothing twice;
 // - a claim of several names is granted all of them or none, atomically;
 // - two owners hold a name at the same time only if both are readers, or both claimed one of the
 //   same number of slots; each hold ends with its own lease, even if others are renewed;
@@ -69,10 +69,10 @@ struct Claim {
   // started.
   Duration least_uptime{};
   // The least fencing token to grant, in place of the store's time in µs: the servers of a quorum
-  // grant the same token if they get the same proposal. A proposal counts only within
-  // k_token_window of the store's time. So after two windows without a grant, a store that lost its
-  // tokens still grants larger ones. Zero: the store's time. Only quorums, whose servers are Redis,
-  // set it.
+  // grant the same token if they get the same proposal. A proposal that differs from the store's
+  // time by more than k_token_window is ignored. So a store that lost its tokens grants larger ones
+  // again when two windows have passed since its last grant. Zero: the store's time. Only quorums,
+  // whose servers are Redis, set it.
   FencingToken proposes = 0;
   static constexpr Duration k_token_window = std::chrono::milliseconds(250);
 };
@@ -301,7 +301,7 @@ Error lost_above(const LockName& name);
 // `there`.
 Error other_slots(const LockName& name, std::uint32_t there, const Claim& claim);
 
-// Returns the claim's hold of its name number `which`, filled in from the hold's record.
+// Returns the claim's hold of the name at index `which`, with the values of the hold's record.
 Hold hold_of(const Claim& claim, std::size_t which, OwnerId owner, const HoldRecord& record);
 
 }  // namespace dlock

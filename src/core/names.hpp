@@ -29,8 +29,8 @@ class LockName {
 // the blanks and % in them percent-encoded.
 std::string join_names(const std::vector<LockName>& names);
 
-// A number that grows with every grant of a name. 0: the hold has no token, because a Java program
-// took it.
+// A number that grows with every grant of a name. 0: the hold has no token, because another program
+// took it or the store has no tokens (StoreTraits).
 using FencingToken = std::uint64_t;
 
 // "<uuid>:<pid>": the store's name for a holder, with 122 random bits from getrandom(2). Unique for
