@@ -8,7 +8,7 @@ namespace dlock {
 enum class ExitStatus : int {
   ok = 0,
   // `inspect -q`: a lock is free; release, forget: nothing to do; force-release: nothing to do, or
-  // the user answered no; doctor: errors.
+  // the user answered no; doctor: errors, or with --strict warnings.
   no = 1,
   usage = 64,        // the command line makes no sense
   unavailable = 69,  // the store cannot be reached or has refused; nothing was run

@@ -28,7 +28,7 @@ struct NoticeForm {
 
 NoticeForm form_of(const Notice& notice);
 
-// Return the sentence; empty: the text format has no line for this notice.
+// Return the sentence; empty if the table has no sentence for this notice.
 std::string notice_text(const Notice& notice, const std::string& name);
 std::string renew_text(const Notice& notice, const std::string& name);
 // Returns the fields; empty unless the log is JSON.

@@ -73,8 +73,8 @@ Source read_environment(std::vector<Note>& notes) {
   Source source{.code = Errc::bad_config, .place = "", .all = {}};
   const auto take = [&source](const Setting& setting, const std::string& name) {
     const char* const value = std::getenv(name.c_str());
-    // An empty variable counts as not set. Only an empty DLOCK_PREFIX is a setting: it means an
-    // empty prefix, which has no other spelling.
+    // An empty variable counts as not set. Only an empty DLOCK_PREFIX is a setting: no other value
+    // of this variable could mean an empty prefix.
     if (value == nullptr || (*value == '\0' && setting.name != "prefix")) return;
     source.all.push_back({&setting, name, value});
   };

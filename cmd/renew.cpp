@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// dlock renew: extends the leases that `acquire` took, once or as long as a process lives.
+// dlock renew: extends the leases that `acquire` took, once or repeatedly (--every, --while).
 #include "app/asker.hpp"
 #include "base/duration.hpp"
 #include "base/log.hpp"

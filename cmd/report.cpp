@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The exit status of each error and of each end of a run, and the report of an error.
 #include "base/log.hpp"
 #include "cmd/commands.hpp"
 

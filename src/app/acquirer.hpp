@@ -25,8 +25,9 @@ class Acquirer : private DriverHooks {
       : take_over_(std::move(take_over)),
         driver_(std::move(session), worker, &signals, listener, *this) {}
 
-  // Returns how the acquire ended. Outcome::Kind::taken: the lock is held; otherwise nothing is
-  // held. Errc::system: the kernel refused what dlock needs, before the store was asked.
+  // Returns how the acquire ended. Outcome::Kind::taken: the lock is held; otherwise it is not
+  // held, unless the store gave no answer to the release. Errc::system: the kernel refused what
+  // dlock needs, before the store was asked.
   Result<Outcome> run() { return driver_.run(); }
 
  private:

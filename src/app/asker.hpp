@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Asker: sends questions to a store, one after the other, and repeats each as long as another try
-// may help (core/retry_loop.hpp). It is for commands that hold nothing meanwhile: `dlock release`,
-// and `dlock renew` up to its first renewal. A signal ends such a command, because signals keep
-// their default actions.
+// may help (core/retry_loop.hpp). It is for commands that leave nothing to undo when a signal ends
+// them: `dlock release`, and `dlock renew` up to its first renewal. Signals keep their default
+// actions.
 #pragma once
 
 #include "app/driver.hpp"

@@ -30,7 +30,7 @@
 namespace dlock {
 
 struct AcquireTerms {
-  std::optional<Duration> wait;                   // nullopt: for ever; zero: a single try
+  std::optional<Duration> wait;                   // nullopt: for ever; zero: do not wait
   Duration connect_timeout{};                     // how long the store may be unreachable at first
   Duration outage_limit{};                        // how long it may be unreachable later
   std::optional<std::uint64_t> max_waiters = {};  // busy at once if this many already wait

@@ -17,10 +17,10 @@ namespace dlock {
 class LeaseTerms {
  public:
   // Returns the terms. Errc::bad_usage, with the sum in the text, if the values do not fit
-  // together: ttl must be at least the time until the first renewal, the time for one renewal,
-  // `kill_after` and the margins together. The default of `kill_after` is a third of ttl, at most
-  // 10s; at each level of nesting it is three quarters of that of the level above, so that a nested
-  // command has ended before the outer run kills it.
+  // together: ttl must be at least the sum of the time until the first renewal, the time for one
+  // renewal, `kill_after` and the margins. The default of `kill_after` is a third of ttl, at most
+  // 10s; at each level of nesting it is three quarters of the default of the level above, so that a
+  // nested command has ended before the outer run kills it.
   static Result<LeaseTerms> check(Duration ttl,
                                   std::optional<Duration> kill_after,
                                   std::size_t nesting = 0);

@@ -10,8 +10,9 @@
 //   That request or a later one set the lease, so the lease does not end before sent_at + ttl;
 // - acquire and release may be repeated: a second call with the same serial counts nothing twice;
 // - a claim of several names is granted all of them or none, atomically;
-// - two owners hold a name at the same time only if both are readers, or both claimed one of the
-//   same number of slots; each hold ends with its own lease, even if others are renewed;
+// - two owners hold a name at the same time only if both are readers, or both have a slot, from
+//   claims that name the same number of slots; each hold ends with its own lease, even if others
+//   are renewed;
 // - renew extends a lease, never shortens one and never creates a hold; no call changes a hold of
 //   another owner;
 // - the tokens of one name only grow;
