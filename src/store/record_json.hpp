@@ -68,8 +68,9 @@ struct BootStamp {
   std::optional<lease_table::StoreTime> at = {};
 };
 
-// A lock that local:// or sqlite:// keeps in a file. The times of its leases mean something only in
-// the boot in which they were written.
+// A lock as stores keep it in one text: local:// in a file, sqlite:// and the SQL servers in a
+// column, etcd and ZooKeeper in their entries. In local:// and sqlite:// the times of its leases
+// mean something only in the boot in which they were written.
 struct StateFile {
   std::string name;
   BootStamp stamp;

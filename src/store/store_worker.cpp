@@ -99,7 +99,7 @@ StoreAnswer ClaimCalls::carry_out(LockStore& store, const action::Ask& ask) {
     case What::inspect:
       return event::Inspected{store.inspect(claim_.names.at(ask.which), ask.limit)};
     case What::call:
-      break;  // not for a claim: a command with this Ask brings its own StoreCalls
+      break;  // never for a claim: a subcommand that asks this brings its own StoreCalls
   }
   DLOCK_ASSERT(false);
 }

@@ -20,7 +20,7 @@
 namespace dlock {
 
 // Calls the store for one Ask and returns the store's answer. Only one thread at a time calls this
-// function, so it may keep data from one call to the next: it keeps the granted holds.
+// function, so it may keep data from one call to the next, such as the granted holds.
 using StoreCalls = std::function<StoreAnswer(LockStore&, const action::Ask&)>;
 
 // Returns the function that calls the store for this claim and for the holds that the claim was

@@ -37,7 +37,7 @@ std::string or_none(const std::string& file) {
 // certificate's chain even for the mode "require".
 Result<std::string> ca_file(PgTls tls, const TlsSettings& settings) {
   if (tls >= PgTls::verify_ca) return find_ca_file(settings);
-  // An error unless --cacert is given, too: libpq has nothing like --cacertdir.
+  // libpq has nothing like --cacertdir. This returns an error unless --cacert is given, too.
   if (!settings.cacertdir.empty()) return find_ca_file(settings);
   return tls == PgTls::require && !settings.insecure ? or_none(settings.cacert) : k_no_file;
 }

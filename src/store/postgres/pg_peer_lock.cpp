@@ -12,8 +12,8 @@ namespace {
 constexpr const char* k_unbounded =
     "select pg_catalog.set_config(name, '0', true) from pg_catalog.pg_settings where name in "
     "('idle_in_transaction_session_timeout', 'transaction_timeout')";
-// The last statement of the message. It must not be a query: the snapshot of a query would last as
-// long as the transaction, and would keep VACUUM from removing rows.
+// The last statement that take() sends. It must not be a query: the snapshot of a query would last
+// as long as the transaction, and would keep VACUUM from removing rows.
 constexpr const char* k_end = "set local statement_timeout = 0";
 
 std::string value_of(const sql::Answer& answer) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// PgPeerLock: a peer lock on a connection of its own. It is rows ("?with=row:TABLE.COLUMN") or
-// advisory locks ("?with=advisory", "?with=advisory:NUMBER") of a transaction that is not ended.
-// Because the lock belongs to one transaction, a pooler that gives out connections for one
-// transaction at a time can stand between dlock and the server.
+// PgPeerLock: a peer lock (peer_lock.hpp) on a connection of its own. It consists of row locks
+// ("?with=row:TABLE.COLUMN") or of advisory locks ("?with=advisory", "?with=advisory:NUMBER"). They
+// belong to one transaction, which stays open as long as the lock is held. So a pooler that gives
+// out connections for one transaction at a time can stand between dlock and the server.
 //
 // The server's time limits for idle transactions are lifted. While a row is locked, VACUUM cannot
 // remove rows that were deleted after the transaction began.

@@ -5,11 +5,11 @@
 // It promises that a call ends at its limit, which includes name lookup and connecting, and that
 // libpq never blocks. All statements of a run() are sent in one write. No statement is a named
 // prepared statement, so that a pooler which gives out connections for one transaction at a time
-// can stand between. If a call fails on the connection, reaches its limit or is interrupted, the
-// connection is dropped: a late answer is never taken for the answer to the next request, and
-// unsent bytes are never sent. Statements are never sent twice: the caller has to find out whether
-// a failed run() was executed. But an idle connection that has ended is replaced before statements
-// are sent.
+// can stand between dlock and the server. If a call fails on the connection, reaches its limit or
+// is interrupted, the connection is dropped: a late answer is never taken for the answer to the
+// next request, and unsent bytes are never sent. Statements are never sent twice: the caller has to
+// find out whether a failed run() was executed. But an idle connection that has ended is replaced
+// before statements are sent.
 //
 // Errors about the connection are those of Transport. Errors from the server are denied (login,
 // rights), unavailable (not now) and refused (others), as in pg_error.hpp. Errc::protocol: the
@@ -33,7 +33,7 @@
 
 namespace dlock {
 
-// Describes the error of the newest run() that failed.
+// Describes the error of the newest run(), if it failed.
 struct PgFailure {
   std::string sqlstate = {};  // empty: the error does not come from a server
   sql::Cause cause = sql::Cause::other;
@@ -110,11 +110,11 @@ class PgSession {
   bool in_transaction_ = false;  // the newest run() has left a transaction open
   bool owes_sign_ = false;       // ask_alive() still waits for the server's answer
   bool has_answered_ = false;    // a connection has been made at least once
-  // Connections that were closed before the first connection was made.
+  // Connections that a server closed before any login had succeeded.
   HangUps hang_ups_;
 };
 
-// Returns the time left until the limit, for "set local statement_timeout = …". It is at least 1,
+// Returns the milliseconds left until the limit, for "set local statement_timeout = …": at least 1,
 // because 0 means no limit. The server counts this time anew for each statement of a run().
 long long statement_timeout_ms(Time limit, Time now);
 

@@ -78,7 +78,7 @@ PgTables::PgTables(std::string table)
       names_schema_(table_.find('.') != std::string::npos) {}
 
 // Returns a statement that fails if a table is not trusted: then set_config gets a text that is no
-// number. After that error the server skips all later statements of the message.
+// number. After that error the server skips all later statements that were sent with this one.
 sql::Statement PgTables::guard(const std::string& ms, bool has_line, bool in_full) const {
   const std::string condition = in_full ? is_trusted(names_schema_) : k_is_plain;
   const std::string line = has_line ? ", pg_catalog.to_regclass('" + line_ + "')::oid" : "";

@@ -23,11 +23,11 @@ class PgTables {
   const std::string& line() const { return line_; }
 
   // Returns the statement that sets the timeouts of a transaction (`ms`), and that fails if a table
-  // cannot be trusted (is_refusal()). Then the server does not even plan the later statements of
-  // the message. If the table of locks does not exist, it fails as any other statement would.
-  // `in_full` uses the exact test. Otherwise the test is cheap for the server, and a table passes
-  // only if it has no triggers and no rules, and belongs to this user, the owner of the database or
-  // a superuser.
+  // cannot be trusted (is_refusal()). Then the server does not even plan the later statements that
+  // were sent with it. If the table of locks does not exist, the statement fails as any other
+  // would. `has_line`: the table of lines is tested, too. `in_full`: the test is exact. Otherwise
+  // the test is cheap for the server, and a table passes only if it has no triggers and no rules,
+  // and belongs to this user, the owner of the database or a superuser.
   sql::Statement guard(const std::string& ms, bool has_line, bool in_full) const;
   static bool is_refusal(const std::string& sqlstate);
   // Reads the schema from the answer to guard(). From then on the tables are known.

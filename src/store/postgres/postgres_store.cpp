@@ -15,10 +15,10 @@ namespace dlock {
 
 namespace {
 
-// A statement that reads the server's clock. Times are read as their eight bytes: to make numbers
-// of them takes seven functions and operators, and a new server process looks up each of them in
-// its catalogue. The second column is the number of the process that answers; note_clock() needs
-// it.
+// A statement that reads the server's clock. A time is read as its eight bytes, because SQL needs
+// seven functions and operators to turn it into a number, and a new server process looks up each of
+// them in its catalogue. The second column is the number of the process that answers; note_clock()
+// needs it.
 constexpr const char* k_clock =
     "select pg_catalog.encode(pg_catalog.timestamptz_send(pg_catalog.clock_timestamp()), 'hex'), "
     "pg_catalog.pg_backend_pid()";
@@ -240,7 +240,8 @@ Result<bool> PostgresStore::await_change(Time until) {
   return told;
 }
 
-// Returns how often a watcher must ask the store. Only a bystander must: it gets no notifications.
+// Returns how often a watcher must ask the store. Only a bystander, which waits but is in no line
+// (`dlock wait`), must ask: it gets no notifications.
 std::optional<Duration> PostgresStore::looks_every(Watcher who, std::uint64_t /*place*/) const {
   if (who != Watcher::bystander) return std::nullopt;
   return std::chrono::seconds(1);

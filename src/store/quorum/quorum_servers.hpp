@@ -41,8 +41,9 @@ class QuorumServers {
   using Letter = std::function<void()>;
   void tell(Letter letter) { letters_.push_back(std::move(letter)); }
 
-  // Lets the server's fiber run the job; wait() runs the letter that the job returns. Returns false
-  // if the server's queue is so long that the server must be frozen.
+  // Lets the server's fiber run the job; wait() runs the letter that the job returns. Returns
+  // false, and drops a job that may be cut, if the server's queue is so long that it must be
+  // frozen.
   using Job = std::function<Letter(LockStore&)>;
   bool post(std::size_t server, Job job, bool may_be_cut);
   // Returns whether all posted jobs are done, at every server.
@@ -50,7 +51,7 @@ class QuorumServers {
   // Runs the letters that have arrived since the previous call.
   void catch_up() { wait(BootClock::now(), /*may_be_interrupted=*/false); }
   // Ends the calls to servers that have been silent for so long that they must be frozen. To be
-  // called before all servers are asked, so that new calls need not wait behind those.
+  // called before all servers are asked, so that the new calls need not wait for the old ones.
   void cut_frozen();
 
   // Asks one server. Errc::cancelled: an interrupt has ended the call. `to_the_end`: waits past

@@ -25,7 +25,7 @@ namespace dlock {
 class QuorumStore final : public LockStore {
  public:
   struct Terms {
-    // A server does not vote for this long after its start.
+    // How long a server has no vote after its start.
     Duration delay{};
     std::uint64_t seed = 0;
     const Interrupt* interrupt = nullptr;  // null: no call is interrupted

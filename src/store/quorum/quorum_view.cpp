@@ -54,8 +54,8 @@ const Vote* most_alike(const std::vector<Vote>& votes,
   return best;
 }
 
-// Adds to `seen` the owners in `word`, one server's answer, that may hold the lock by `holds`.
-// While servers are silent, the answers may name different owners.
+// Adds to `seen` the owners in one server's answer, `word`, that may hold the lock: those for which
+// `holds` is true. While servers are silent, the answers may name different owners.
 void add_owners(Holding& seen,
                 const Holding& word,
                 const std::function<bool(const Holding::Owner&)>& holds) {

@@ -69,8 +69,8 @@ Result<AcquireReply> read_busy(ReplyView reply, const std::string& where) {
   return AcquireReply(std::move(refusal));
 }
 
-// Returns whether the claim may be granted to `owner`: to the claim's own owner, or to the owner of
-// an ancestor whose hold it joins.
+// Returns whether `owner` can be the owner of a hold that the claim was granted: it is the claim's
+// own owner, or the owner of an ancestor whose hold the claim joins.
 bool may_own(const OwnerId& owner, const Claim& claim) {
   const auto& above = claim.ancestors;
   return owner == claim.owner || std::any_of(above.begin(), above.end(), [&](const auto& hold) {

@@ -69,10 +69,10 @@ Result<Answer> RedisClient::run(
 Result<Answer> RedisClient::run_text(
     const ScriptText& script, const Words& keys, const Words& args, Time limit, int replicas) {
   const std::string count = std::to_string(keys.size());
-  // If AUTH or SELECT was refused, the server has carried out the commands in the same write all
-  // the same, as another user or in database 0. The script that undoes them goes the same way: the
-  // server runs it after a refused AUTH or SELECT, and nothing reads its answer. So a reply of
-  // NOSCRIPT would not be seen, and the script is sent by its text.
+  // A refused AUTH or SELECT does not keep the server from running the script in the same write, as
+  // another user or in database 0. The script that undoes this is sent in the same way, behind
+  // another refused AUTH or SELECT. Then nothing reads its answer, and a reply of NOSCRIPT would
+  // not be seen; so it is sent as text.
   const std::string_view key = keys.empty() ? std::string_view() : keys.front();
   const auto with_text = [&] {
     return checked(ask(eval_words(script.text, count, keys, args), key, limit, replicas));

@@ -23,8 +23,8 @@ namespace dlock {
 
 namespace {
 
-// Returns the text by which a waiting claim is an entry of the line, as line.lua reads it; empty:
-// the claim does not wait.
+// Returns the text that describes a waiting claim, in the form that line.lua reads; empty: the
+// claim does not wait.
 std::string waiter_of(const Claim& claim, Queueing queueing) {
   if (queueing == Queueing::no) return "";
   std::string text = R"({"id":")" + waiter_id(claim) + R"(",)";
@@ -118,7 +118,7 @@ Result<Answer> RedisStore::explained(Result<Answer> answer, const std::vector<Ke
   return Error{Errc::refused, answer.error().text};
 }
 
-// Waits until enough replicas have the grant or renewal of `answer`. If only this server had it and
+// Waits until enough replicas have the grant or renewal in `answer`. If only this server had it and
 // then failed, another holder could get the lock. The wait ends at the limit of a renewal (ttl/10).
 Result<void> RedisStore::confirm(const Answer& answer, Duration ttl, Time limit) {
   const Time until = std::min(limit, answer.sent_at + ttl / 10);

@@ -85,7 +85,9 @@ class RedisStore final : public LockStore {
                        const std::string& pattern,
                        std::vector<std::string>& names,
                        Time limit) const;
-  // Runs renew.lua: with `ttl` zero it only checks the leases, otherwise it renews them.
+  // Runs renew.lua: with `ttl` zero it only checks the leases, otherwise it renews them. `whole` is
+  // for a check: the ttl to which a lease is extended if another program has shortened it; zero:
+  // the lease is left as it is.
   Result<RenewReply> ask_about(const Holds& holds, Duration ttl, Duration whole, Time limit);
   std::optional<Error> may_have_forgotten(const Claim& claim, const Grant* grant) const;
   void warn_of_failover(Duration ttl);

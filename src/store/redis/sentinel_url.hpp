@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads the address of a set of Redis servers that sentinels watch from a URL:
+// Reads the URL of a set of Redis servers that sentinels watch:
 //   redis+sentinel://[user[:password]@]host[:port][,host[:port]…]/NAME[/db][?sentinel_user=USER]
 // rediss+sentinel:// is the same with TLS. The hosts are the sentinels; their default port is
 // 26379. User, password and database are those of the servers. NAME is the sentinels' name for the

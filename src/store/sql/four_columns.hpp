@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Reads and writes the rows of a table that has only the four columns of ShedLock. Such a row can
 // keep one plain hold: locked_by is "user@host pid 812 dlock OWNER#SERIAL TOKEN", and the lease
-// ends at lock_until. If the lock is free, locked_by is "free dlock - TOKEN"; the token is kept
-// there so that the next one is larger even if the column of times rounds. There are no lines, no
-// nested runs and no records of successes.
+// ends at lock_until. If the lock is free, locked_by is "free dlock - TOKEN". The token is kept
+// there because some tables round locked_at to whole seconds: a token made from that time might not
+// be larger than the last one. There are no lines, no nested runs and no records of successes.
 #pragma once
 
 #include "store/sql/lock_row.hpp"

@@ -81,8 +81,8 @@ std::optional<Error> SqlStore::refuses(const Claim& claim) const {
   return too_few_columns();
 }
 
-// Returns whether a failed change of locks may succeed if it is repeated, because a column did not
-// exist. From now on the table counts as one with the four columns of ShedLock.
+// Returns true the first time that a run() has failed because a column does not exist. Then the
+// table counts from now on as one with the four columns of ShedLock, and the call may be repeated.
 bool SqlStore::learns_columns() {
   if (cause() != Cause::no_column || say_.has_four_columns()) return false;
   say_.use_four_columns();
@@ -320,8 +320,8 @@ Result<std::vector<std::string>> SqlStore::list(std::string_view glob, Time limi
     const Moment moment = moment_of(rows->now_us, rows->sent_at);
     for (const LockRow& row : rows->rows) {
       const auto lock = lock_of(row.name, row, rows->now_us);
-      // The row is damaged, so the lock may be held: it is listed, and inspect says what is wrong
-      // with it.
+      // If the row is damaged, the lock may be held. So it is listed, and inspect says what is
+      // wrong with the row.
       const bool is_free = lock && !lease_table::is_live(*lock, moment.now);
       if (!is_free && lease_table::glob_matches(glob, row.name)) names.push_back(row.name);
     }

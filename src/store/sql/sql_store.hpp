@@ -122,8 +122,8 @@ class SqlStore : public TableStore {
                      const std::vector<std::string>& wakes,
                      Basis basis,
                      Time limit);
-  // Carries out one change of locks. Returns false if a row had changed; then the call may be
-  // repeated.
+  // Carries out one change of locks. Returns false if it had no effect, because a row had changed
+  // or because a change based on a remembered row writes no lock; then the change may start anew.
   Result<bool> step(const Rows& rows,
                     Basis basis,
                     const std::vector<LockName>& names,

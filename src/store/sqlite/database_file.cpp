@@ -24,7 +24,7 @@ namespace dlock {
 namespace {
 
 // Mode of the database; SQLite gives its log the same mode.
-constexpr ::mode_t k_file_mode = 0660;  // a user who can read the file can also lock it
+constexpr ::mode_t k_file_mode = 0660;  // nothing for others: who can read it can also lock it
 
 // Why open_judged() last refused a file on this thread. It is kept here because SQLite passes on
 // only the number of an error.

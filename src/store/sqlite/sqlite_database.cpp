@@ -21,11 +21,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// SQLite runs a statement as instructions of a virtual machine, which SQLite calls steps.
-// k_most_steps limits the steps of one statement: a statement of dlock has 100, and what the schema
-// of the file adds (constraints, indexes) must be few. k_steps_of_a_turn is how many steps pass
-// between two calls of on_turn(). The first limit is needed because SQLite calls on_turn() only in
-// loops, and one step can build a text of k_answer_bytes.
+// SQLite compiles a statement into instructions of a virtual machine, here called steps.
+// k_most_steps limits the length of that program: a statement of dlock has 100 steps, and the
+// schema of the file (constraints, indexes) may add only a few. k_steps_of_a_turn is how many steps
+// are executed between two calls of on_turn(). The limit of the length is needed because SQLite
+// calls on_turn() only in loops, and one step can build a text of k_answer_bytes.
 constexpr int k_most_steps = 512;
 constexpr int k_steps_of_a_turn = 32;
 constexpr int k_long_log = 1000;  // SQLite's default, in pages
@@ -51,7 +51,7 @@ Errc meaning_of(int code, int number) {
 
 bool judge_what_is_opened() {
   sqlite3_vfs* const files = ::sqlite3_vfs_find(nullptr);
-  // SQLite declares it with this type
+  // the type that SQLite has for every system call
   const auto ours = reinterpret_cast<sqlite3_syscall_ptr>(&open_judged);
   return files != nullptr && files->xSetSystemCall(files, "open", ours) == SQLITE_OK;
 }

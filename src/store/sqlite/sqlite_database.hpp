@@ -2,11 +2,11 @@
 // SqliteDatabase: one connection to an SQLite file, with what dlock needs: statements within a
 // transaction, with a write-ahead log. No other class uses the library.
 //
-// It promises that a call ends at its limit, or when it is interrupted, if it waits for another
-// writer or computes because of the file's schema. No value is longer than k_answer_bytes. The next
-// reader sees what was committed, but the commit may not survive a power failure (synchronous is
-// NORMAL): leases end with the boot anyway. It does not promise that a call ends if the disk hangs
-// in the kernel (StoreTraits::may_hang). One thread at a time.
+// It promises that a call ends at its limit, or when it is interrupted, while it waits for
+// another writer or evaluates what the file's schema adds to a statement. No value is longer than
+// k_answer_bytes. The next reader sees what was committed, but the commit may not survive a power
+// failure (synchronous is NORMAL): leases end with the boot anyway. It does not promise that a call
+// ends if the disk hangs in the kernel (StoreTraits::may_hang). One thread at a time.
 //
 // A checkpoint writes the log into the database. SQLite's automatic checkpoints are off; only
 // shorten_log() makes one, while this process has the write lock. Up to SQLite 3.51.2 a checkpoint
@@ -50,8 +50,8 @@ class SqliteDatabase {
   using Value = std::variant<std::int64_t, std::string>;
   using Each = std::function<void(const SqliteRow&)>;
 
-  // Opens the file. Creates it if it does not exist; opens a file without the right to write for
-  // reading. Waits only for the disk.
+  // Opens the file. Creates it if it does not exist. If this user may not write it, opens it for
+  // reading only. Waits only for the disk.
   static Result<std::unique_ptr<SqliteDatabase>> open(const std::string& path,
                                                       const Interrupt* interrupt);
   SqliteDatabase(const SqliteDatabase&) = delete;

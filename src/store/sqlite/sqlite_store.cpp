@@ -250,8 +250,8 @@ Result<std::vector<std::string>> SqliteStore::list(std::string_view glob, Time l
       db_->run("SELECT name, state FROM dlock ORDER BY name", {}, [&](const SqliteRow& row) {
         const std::string name = row.text(0);
         const auto lock = parse_state_file(row.text(1));
-        // The row is damaged, so the lock may be held: it is listed, and inspect says what is wrong
-        // with the row.
+        // If the row is damaged, the lock may be held. So it is listed, and inspect says what is
+        // wrong with the row.
         const bool is_free = lock && (local::is_of_another_boot(*lock, machine_.stamp()) ||
                                       !lease_table::is_live(lock->state, machine_.now()));
         if (!is_free && lease_table::glob_matches(glob, name)) names.push_back(name);

@@ -11,9 +11,10 @@
 // each row is locked by itself.
 //
 // Several names are changed in one transaction. A row that cannot be parsed is an error, never a
-// free lock. If the file is removed or replaced, its locks are gone, as after DEL in Redis. It does
-// not promise that two kernels which use one disk exclude each other. SQLite itself demands that
-// the file, its -wal and its -shm are removed together, and only while no job runs.
+// free lock. If the file is removed or replaced, its locks are gone, as after DEL in Redis.
+// SqliteStore does not promise that two kernels which use one disk exclude each other. SQLite
+// itself demands that the file, its -wal and its -shm are removed together, and only while no job
+// runs.
 #pragma once
 
 #include "base/result.hpp"

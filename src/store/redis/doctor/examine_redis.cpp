@@ -76,8 +76,8 @@ bool lets_in(const Result<Answer>& hello) {
                                     : error.text.find("unknown command") != std::string::npos;
 }
 
-// Returns whether there is no server to look at: no sentinel answers and also knows the name of the
-// master.
+// Returns whether no sentinel has named a master. If the first question has failed, too, there is
+// no server to look at. True also for a URL without sentinels.
 bool is_hopeless(const SetFacts& set) {
   return std::none_of(set.sentinels.begin(), set.sentinels.end(), [](const auto& one) {
     return !one.unreachable && !one.master.empty();
@@ -109,7 +109,8 @@ int wanted_replicas(RedisClient& client,
   if (options.replicas) return *options.replicas;
   if (!look.is_cluster && !look.has_sentinels) return 0;
   const RedisAddress& asked = client.address();
-  // It is not known whether the server has a replica.
+  // This client does not ask for ROLE (client_without_role()), so it is not known whether the
+  // server has a replica.
   if (!asked.must_be_master && !asked.counts_replicas) return 1;
   const auto replicas = client.replicas(look.until);
   return replicas ? *replicas : client.likely_replicas();

@@ -332,7 +332,7 @@ ServerFacts look_at_replica(RedisClient& client, Way way, Time until) {
   const auto hello = look.ask({"TIME"});
   if (!hello && hello.error().code != Errc::denied) facts.unreachable = hello.error();
   if (facts.unreachable) return facts;
-  const auto first = moment(look);  // the first comparison; it connects the client
+  const auto first = moment(look);  // clock_since() makes the second comparison
   facts.tls = look.tls();
   facts.info = look.info();
   facts.config = look.config();

@@ -134,7 +134,7 @@ ClusterFacts look_at_cluster(RedisClient& client, const LookTerms& terms) {
                             : Seen<Fields>::unseen("CONFIG GET", timeout.error());
   // Any question with the key leads the client to the owner of the key's slot. If the question
   // fails, the owner stays unknown: a node tests the user's rights first, so a node that refuses
-  // the user may not be the owner.
+  // the user need not be the owner.
   if (client.run(k_probe, {terms.keys.lock}, {}, soon())) cluster.owner = client.where();
   return cluster;
 }

@@ -17,8 +17,9 @@ struct Terms {
   LeaseTerms lease;
   int replicas = 0;       // how many replicas must have a grant
   bool of_a_set = false;  // the URL names sentinels or a cluster
-  // `replicas` is the number for the master that has the examined name. Another master of the
-  // cluster needs no replica if it has none.
+  // `replicas` was not given with --replicas, but follows from the replicas of one master: the
+  // master that has the examined name. Another master of the cluster that has no replica needs
+  // none.
   bool of_one_shard = false;
 };
 
@@ -59,9 +60,9 @@ Finding judge_buffers(const ServerFacts& server, const Terms& terms);
 // Judges the certificate of a server or sentinel. `insecure`: it was accepted without verification.
 Finding judge_certificate(const Seen<TlsFacts>& tls, bool insecure);
 
-// Returns how many replicas would be missing after a failover. One replica is the master then, and
-// no renewal is confirmed until another replica is connected. Returns 0 if none would be missing,
-// or if the master has no replica.
+// Returns how many replicas would be missing after a failover, which makes one of the replicas the
+// master. As long as replicas are missing, no renewal is confirmed. Returns 0 if enough would be
+// left, or if the master has no replica.
 int replicas_too_few(const ServerFacts& server, const Terms& terms);
 
 // Rules about the set of servers as a whole.

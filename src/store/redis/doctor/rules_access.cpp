@@ -44,7 +44,7 @@ class Table {
 
   // Adds what the user lacks: a pattern for which no command is granted, or a command that is
   // granted for no pattern. If a command is granted for some patterns only (one pattern may allow
-  // reading only), adds the pattern.
+  // reading only), adds the patterns for which it is not granted.
   void add_missing(std::set<std::string>& needed, std::set<std::string>& optional) const {
     for (const Right& cell : cells_) {
       if (cell.granted) continue;

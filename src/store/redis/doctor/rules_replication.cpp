@@ -20,7 +20,7 @@ struct ReplicaState {
   long long lag_s = 0;
 };
 
-// Reads the fields of INFO replication that describe a replica each:
+// Reads those fields of INFO replication that each describe one replica:
 // "slave0:ip=127.0.0.1,port=6380,state=online,offset=14,lag=0".
 std::vector<ReplicaState> replica_states(const Fields& info) {
   std::vector<ReplicaState> all;
