@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The table of the subcommands, and the table of the options that are not settings: they are valid
-// for one call only, such as --and. The command-line parser and the help text use both.
+// The table of the subcommands, and the table of the options that are not settings, because they
+// make sense for one call only, such as --and. The command-line parser and the help use both
+// tables.
 #pragma once
 
 #include "base/result.hpp"

@@ -14,8 +14,8 @@ namespace dlock {
 using ConfigEntries = std::vector<std::pair<std::string, std::string>>;
 
 // Returns the `key = value` lines of `text`. `path` is for the error text, which also names the
-// line. Errc::bad_config: the text is not TOML, or has a section, a date, or a list of something
-// else than URLs.
+// line. Errc::bad_config: the text is not TOML, or has a section, a date, or a list other than the
+// URLs of `url`.
 Result<ConfigEntries> parse_toml(const std::string& path, const std::string& text);
 
 }  // namespace dlock

@@ -11,7 +11,8 @@
 // - only a confirmed renewal moves clock(), and only forward, to the time when it was sent;
 // - an error changes nothing: the hold counts as neither kept nor lost, and the request is
 //   repeated.
-// It stops no command: its user decides by clock(), standing() and the notices of verdicts.
+// It stops no command: the machine that owns the LeaseKeeper decides that by clock(), standing()
+// and the notices of verdicts.
 #pragma once
 
 #include "core/ask.hpp"

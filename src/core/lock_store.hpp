@@ -5,7 +5,8 @@
 // A store promises:
 // - each call is one attempt, without a repetition, and returns by `limit` (a BootClock time);
 // - an error never means "no": after Errc::timed_out or cancelled the server may have carried out
-//   the call, after unconfirmed it has; verdicts (lost, not_held, busy) never come from a replica;
+//   the call, after unconfirmed it has done so; verdicts (lost, not_held, busy) never come from a
+//   replica;
 // - `sent_at` is a time before the first byte of the confirmed request is handed to the kernel.
 //   That request or a later one set the lease, so the lease does not end before sent_at + ttl;
 // - acquire and release may be repeated: a second call with the same serial counts nothing twice;

@@ -17,17 +17,17 @@ struct Notice {
   enum class Kind {
     polling,    // the waiter gets no messages, so it polls
     untracked,  // there is no key tracking: changes by other programs are noticed late
-    waiting,    // still waiting for the holder in `holding`, so far for `span`
+    waiting,    // still waiting, for `span` so far; `holding` shows the holder
     // The store has not answered for `seen_ago`, and is tried for `left` more. The claim has waited
     // for `span`; `holding` is the last answer, if any.
     store_away,
     unreachable,  // a call failed while waiting or renewing; it is repeated
     granted,      // `holds` were granted after `span`
     renewed,      // the lease was renewed, and ends in `span` at the earliest
-    moved,        // server `text` has renewed or checked the hold; before, it was server `before`
+    moved,        // server `text` now confirms the hold; until now server `before` did
     // A server that may write says that the lease is lost; `holding` is the present state. The
     // child is being stopped, unless `runs_on`. `text` is the server that has answered, if another
-    // server had confirmed the hold before; without `holding` it is RenewReply::because.
+    // server had confirmed the hold before. Without `holding`, `text` is RenewReply::because.
     lost,
     revoked,  // force-release asked us to stop; the child is being stopped, unless `runs_on`
     lapsing,  // there was no renewal in time; the child is being stopped, unless `runs_on`
