@@ -37,8 +37,8 @@ class Patience {
  public:
   Patience(const PatienceTerms& terms, Time now) : terms_(terms), started_at_(now) {}
 
-  // Notes that a try begins, and returns its limit. Near the end of the wait a try still has up to
-  // a second, unless the store has failed and never answered.
+  // Notes that a try begins, and returns its limit. A try that begins shortly before
+  // PatienceTerms::until still has up to a second, unless the store has failed and never answered.
   Time ask(Time now);
   void answered();  // the store has answered
   // Notes that the try failed. Returns the time of the next try, after `pause`; nullopt: give up.

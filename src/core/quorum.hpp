@@ -42,8 +42,8 @@ void append(Asks& all, Asks more);
 using Answer =
     std::variant<Result<AcquireReply>, Result<void>, Result<RenewReply>, Result<ReleaseVerdict>>;
 
-// Sorts `times` (at most one per server), the newest first, and returns number `needed`: a majority
-// was asked at that time or later. nullopt: there are fewer than `needed` times.
+// Returns the `needed`-th newest of `times`, which has at most one time per server: a majority was
+// asked at that time or later. nullopt: there are fewer than `needed` times.
 std::optional<Time> newest_of_majority(std::vector<Time> times, std::size_t needed);
 
 // Returns the error as an answer to a request of this kind.
@@ -53,8 +53,8 @@ Answer answer_with(Ask::What what, const Error& error);
 const Error* error_of(const Answer& answer);
 
 // Returns "2 of 3 servers gave no vote: …; …". A text that several servers gave appears once, with
-// their names. The error has the code that most errors have, if more errors have it than servers
-// may fail (`spare`); otherwise it is unavailable.
+// their names. If more than half of the errors have one code, and these are more than `spare` (the
+// number of servers that may fail), the result has that code; otherwise Errc::unavailable.
 Error failed_servers(const std::vector<Error>& errors,
                      std::size_t servers,
                      std::size_t spare,

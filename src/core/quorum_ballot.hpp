@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Ballot: how the servers of a quorum voted in one round of a claim, which asks all of them, and
-// what the votes mean together. It decides nothing by time.
+// Ballot: how the servers of a quorum voted in one round of a claim, and what the votes mean
+// together. A round asks all servers. The ballot decides nothing by time.
 #pragma once
 
 #include "core/quorum.hpp"
@@ -59,8 +59,8 @@ class Ballot {
   // if `impatient`, no server is waited for.
   std::optional<std::size_t> leader(bool impatient) const;
 
-  // Returns an error that ends the claim whatever the other servers say: bad usage, two URLs of one
-  // process, or an ancestor's hold that too many servers have lost.
+  // Returns an error that ends the claim whatever the other servers say: bad usage, two URLs that
+  // lead to one server, or an ancestor's hold that too many servers have lost.
   std::optional<Error> mistake() const;
   // Set if a server said that a recent successful run makes the claim needless (--once-per).
   const std::optional<Done>& done() const { return done_; }

@@ -15,8 +15,8 @@ namespace {
 // A server must answer within a tenth of the lease. This is the least limit, a tenth of the
 // shortest lease.
 constexpr Duration k_least_limit = 100ms;
-// If the leader grants a claim, but no majority does, the claim asks the servers that refused this
-// many more times.
+// If the leader grants a claim, but no majority does, the servers that refused are asked again.
+// This is how often.
 constexpr int k_tries = 5;
 // How long the round waits for more answers: that of a silent leader, or answers that may overrule
 // the leader. It waits as long again as it has taken so far, and at least this.
@@ -33,9 +33,9 @@ constexpr Duration k_least_round_trip = 200us;
 // range.
 constexpr Duration k_look_least = 20ms;
 constexpr Duration k_look_most = 100ms;
-// How long a waiter keeps its grants if the leader has granted its claim, but no majority.
-// Meanwhile it keeps no other waiter from the lock, because it is the first in line. The holder
-// that is still in its way may have no grant of the leader.
+// How long a waiter keeps its grants if the leader has granted its claim, but no majority: the
+// other servers may know a holder that the leader does not know. Meanwhile the waiter keeps no
+// other waiter from the lock, because it is the first in line.
 constexpr Duration k_keep_vote = 1s;
 // How many of the first waiters ask all servers, if the leader refuses because of a holder. They
 // are two, because the first waiter may be dead.

@@ -48,8 +48,8 @@ class QuorumClaim {
   Time next_deadline() const;
 
   const std::optional<Result<AcquireReply>>& outcome() const { return outcome_; }
-  // Ends the round before it has an outcome. Notes for each server that may have granted the claim
-  // that it must release it (Members::owe), unless the claim still has the lease of an earlier
+  // Ends the round before it has an outcome. Each server that may have granted the claim then owes
+  // the release of that grant (Members::owe), unless the claim still has the lease of an earlier
   // grant.
   void abandon();
   // Returns whether the next round needs a new serial: this round failed, and a server that may

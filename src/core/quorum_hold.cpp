@@ -81,8 +81,8 @@ Asks QuorumRenewal::on_answer(const Ask& ask, const Answer& answer, Time now) {
   return decide(now);
 }
 
-// Combines the answers that the hold is lost into one that says most. A server that never granted
-// the hold does not know how it ended, and may show a free lock.
+// Combines the answers that say that the hold is lost: what one server knows is in the result. A
+// server that never granted the hold does not know how it ended, and may show a free lock.
 void QuorumRenewal::take_loss(const RenewReply& reply) {
   if (!lost_) lost_ = reply;
   lost_->released = lost_->released || reply.released;

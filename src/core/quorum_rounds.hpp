@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Rounds: the owner and serial with which a claim asks the servers of a quorum in each round, that
-// is each time it asks them all. A round that was not granted releases its holds, and the next
-// round has another serial, so that a late copy of an old request or release matches no new hold.
+// Rounds: the owner and the serial that a claim has in each round. A round asks all servers of a
+// quorum. A round that was not granted releases its holds, and the next round has another serial,
+// so that a late copy of an old request or release matches no new hold.
 // An owner made by `acquire` contains the serial, so it changes with the round as well. The claim
 // keeps its place in line.
 #pragma once
@@ -19,7 +19,7 @@ class Rounds {
   void next();
 
  private:
-  HoldSerial claim_;  // the serial with which the newest claim came
+  HoldSerial claim_;  // the claim's own serial, which round_of() was given
   OwnerId owner_;
   HoldSerial serial_;
 };

@@ -25,7 +25,7 @@ enum class Released {
 };
 
 struct ReleaseTerms {
-  Duration call_limit{};       // limit of one renewal, for a try to release as well
+  Duration call_limit{};       // limit of one renewal; a try to release has no more time
   Duration connect_timeout{};  // how long a release is repeated, at most
 };
 

@@ -121,8 +121,8 @@ void RenewLoop::ask(action::Ask ask, Time limit) {
   actions_.emplace_back(ask);
 }
 
-// Waits for a change: one watched hold is enough, as await_hand_off sees the changes of all watched
-// holds.
+// Begins the wait for a change (await_hand_off). One request is enough: it sees the changes of all
+// watched holds.
 void RenewLoop::listen() {
   std::optional<action::Ask> all;
   for (const Kept& one : all_) {

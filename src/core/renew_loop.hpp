@@ -7,7 +7,7 @@
 // - after its first second it watches its holds, so it learns of these ends at once;
 // - an error of the store is no verdict: the renewal is repeated until the lease has ended.
 // It releases nothing, so it can be ended at any time. It knows holds only by their index, in
-// Ask::which and Notice::which; a watch is for all holds.
+// Ask::which and Notice::which. A request to watch (watch_hold, await_hand_off) is for all holds.
 #pragma once
 
 #include "core/lease_keeper.hpp"

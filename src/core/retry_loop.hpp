@@ -17,7 +17,7 @@ namespace dlock {
 struct RetryTerms {
   Duration within{};         // no new try after this; the last try may end up to a second later
   bool had_contact = false;  // the store has already answered this command
-  Duration notice_every{};   // between reports of an outage; zero: doubling pauses
+  Duration notice_every{};   // between reports of an outage; zero: it is reported once
 };
 
 struct RetryOutcome {

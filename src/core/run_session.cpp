@@ -252,8 +252,9 @@ void RunSession::handle(const event::ChildEnded& event, Time now) {
   if (!event.group_alive) return begin_release(now);
   phase_ = Phase::leftovers;
   if (stop_.kill_sent()) {
-    // Our KILL has ended the dlock of a nested run, but not its command, which is in a group of its
-    // own: so KILL is sent once more.
+    // Our KILL may have reached only the command's group. The command of a nested run is in a group
+    // of its own. KILL is sent once more, because it reaches that group, too, now that our command
+    // has ended.
     return signal_group(SIGKILL, false);
   }
   if (stop_.by_lock()) return;  // the processes have been signalled, and the KILL is scheduled

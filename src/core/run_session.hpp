@@ -37,7 +37,7 @@ struct RunTerms {
   OnLost on_lost = OnLost::stop;
   bool contain = false;  // processes that the command leaves are waited for, not stopped
   bool renew = true;     // false: no renewal; the child is stopped before the lease ends
-  Duration min_hold{};   // counts from the grant; zero: none. Only for a command that ran
+  Duration min_hold{};   // the name stays taken so long after the grant, if the command started
   Duration max_hold{};   // from the grant to the first signal; zero: no limit
   Duration once_per{};   // for how long a success (exit 0) is remembered; zero: not at all
   int stop_signal = 15;

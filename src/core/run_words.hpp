@@ -52,7 +52,7 @@ struct RunSummary {
 
 struct Outcome {
   enum class Kind {
-    child,      // as `child` says
+    child,      // the command has ended, as `child` says
     taken,      // for acquire: the caller has the grant; nothing was released
     busy,       // the lock was busy, as `refusal` says
     done,       // not needed: a successful run was granted a short while ago

@@ -99,7 +99,7 @@ StopStep StopPlan::check_time(const LeaseClock& clock, Time now) {
           .signal = !kill_due(now)};
 }
 
-// --- all --------------------------------------------------------------------------------------
+// --- any reason -------------------------------------------------------------------------------
 
 bool StopPlan::end_by_user(int signal, Time now) {
   if (user_signal_ != 0) {

@@ -6,7 +6,7 @@
 // that
 // - a command whose lease cannot be kept is killed before the lease can end (unless on_lost is
 //   warn);
-// - the guard's deadline is never later than our own KILL because of the lease or the time;
+// - if the lease or max_hold is the reason, the guard's deadline is never later than our own KILL;
 // - KILL is repeated every second while the command lives.
 #pragma once
 

@@ -33,8 +33,8 @@ bool has_token(const Holding::Owner& owner, FencingToken token, const Holding& h
   });
 }
 
-// Returns whether a revoked owner may still hold the lock. The store lists only some owners: as
-// long as it refuses renewals, an owner that is not listed may be a revoked one.
+// Returns whether a revoked owner may still hold the lock. If the store has not listed all revoked
+// owners (`some`), one may hold it while the store refuses renewals or does not list all owners.
 bool any_holds(const RevokedHolders& revoked, const Holding& now) {
   if (now.kind != Holding::Kind::lock) return false;
   if (revoked.some && (!now.revoked_by.empty() || !now.lists_all_owners())) return true;

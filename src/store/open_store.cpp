@@ -82,8 +82,8 @@ constexpr Uses k_sql_uses{
     },
     [](const StoreOptions& options) -> Statements { return not_built(options); }};
 
-// Returns a store that takes the peer lock in addition to a row of `rows` (`?with=` in the URL), or
-// `rows` itself if `peer` is null.
+// Returns a store that takes `peer`, a lock that other programs use (`?with=` in the URL), in
+// addition to a row of `rows`. If `peer` is null, returns `rows`.
 [[maybe_unused]] std::unique_ptr<LockStore> with_peer(std::unique_ptr<LockStore> rows,
                                                       std::unique_ptr<PeerLock> peer) {
   if (peer == nullptr) return rows;

@@ -185,7 +185,7 @@ Time Undisturbed::until(Time limit) const {
 }
 
 LockName trial_name(const std::optional<LockName>& name) {
-  // A name has at most 512 bytes; more are added to this one.
+  // A name has at most 512 bytes, and the part behind `beside` takes some of them.
   constexpr std::size_t k_longest_beside = 480;
   const std::string beside = name ? name->text().substr(0, k_longest_beside) + ':' : "";
   return *LockName::parse(beside + "doctor:" + random_hex(8));

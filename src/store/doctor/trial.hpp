@@ -53,8 +53,7 @@ class Undisturbed : public Interrupt {
   Undisturbed& operator=(const Undisturbed&) = delete;
   ~Undisturbed() override;
 
-  // Returns `limit`. After a signal that would end dlock, returns 150 ms after that signal, if that
-  // is earlier.
+  // Returns `limit`, or the time 150 ms after a signal that would end dlock, if that is earlier.
   Time until(Time limit) const;
 
   int fd() const override { return signals_ ? signals_->fd() : -1; }

@@ -36,8 +36,8 @@ const Json* at(const Json& object, const char* field) {
   return found == object.end() ? nullptr : &*found;
 }
 
-// Reads a number; false: the field has no number from 0 on. A missing field is 0, because etcd's
-// JSON gateway omits fields that are zero, "" or false.
+// Reads a number. Returns false if it is negative, or if the field has something else. A missing
+// field is 0, because etcd's JSON gateway omits fields that are zero, "" or false.
 bool take_number(const Json& object, const char* field, std::int64_t& number) {
   const Json* const value = at(object, field);
   number = 0;

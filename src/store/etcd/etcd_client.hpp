@@ -35,10 +35,10 @@ class EtcdClient {
   EtcdClient(const EtcdAddress& address, const Interrupt* interrupt);
 
   using Answers = Result<std::vector<EtcdAnswer>>;
-  // Carries out the requests. Returns one answer for each, or the first refusal, whose request is
-  // in failure(): the requests before it were carried out, those after it perhaps. All requests are
-  // sent before the first answer is read. So several requests must be small (100 KB together), or
-  // both sides may wait until the limit.
+  // Carries out the requests. Returns one answer for each, or the first refusal. failure() says
+  // which request was refused: those before it were carried out, each one after it was carried out
+  // or refused, too. All requests are sent before the first answer is read. So several requests
+  // must be small (100 KB together), or both sides may wait until the limit.
   Answers run(const std::vector<EtcdRequest>& requests, Time limit);
 
   // Says how the newest run() failed.

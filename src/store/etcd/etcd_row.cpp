@@ -158,7 +158,8 @@ class Writer {
     const auto old = std::find_if(before_.state.line.begin(),
                                   before_.state.line.end(),
                                   [&](const Place& one) { return one.id == place.id; });
-    if (place.alive_until <= old->alive_until) return;  // a turn shortens it; keys do not say so
+    // A turn makes alive_until earlier, but a key does not contain alive_until.
+    if (place.alive_until <= old->alive_until) return;
     change_.leases.emplace_back(EtcdKeepAlive{before_.keys[at->second].lease});
     touch(at->second);
   }

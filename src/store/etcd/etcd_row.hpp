@@ -72,8 +72,8 @@ struct EtcdStep {
 };
 // Adds the change of one lock, with conditions under which etcd carries it out: each key that the
 // change writes is unchanged since the read; if the change creates a key or a holder, no key of the
-// lock was added or changed; if it creates a holder, the note is unchanged. Keys that were deleted
-// since the read, or added and deleted, do no harm, unless the note has changed.
+// lock was added or changed; if it creates a holder, the note is unchanged. Other keys that were
+// deleted since the read, or added and deleted, do no harm as long as the note is unchanged.
 void add_change(const EtcdRow& before,
                 const lease_table::StoredLock& after,
                 const EtcdStep& step,

@@ -85,7 +85,7 @@ class EtcdStore final : public TableStore {
   std::vector<std::string> ids_;   // ids of the watched claim or holds
   std::vector<EtcdRange> wanted_;  // the ranges to watch, as the newest read showed
   std::vector<EtcdRange> open_;    // the ranges that are watched now
-  EtcdRevision seen_ = 0;          // revision at which that read was made
+  EtcdRevision seen_ = 0;          // the revision of the newest read
 };
 
 }  // namespace dlock

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // EtcdWatch: watches some keys of an etcd, on a separate connection.
 //
-// From its first revision until an error, every event is reported once. A server that can no longer
-// know all events ends the watch: it has lost its leader, or the revisions are compacted. After an
-// error the watch is closed, except after Errc::cancelled. Limits, interrupts and errors are those
-// of EtcdWire. Errc::denied also means that the user may not read a range. A frozen server, or a
+// From its first revision until an error, every event is reported; but while limits::k_unasked
+// events wait for await_event(), further ones are dropped. A server that can no longer know all
+// events ends the watch: it has lost its leader, or the revisions are compacted. After an error the
+// watch is closed, except after Errc::cancelled. Limits, interrupts and errors are those of
+// EtcdWire. Errc::denied also means that the user may not read a range. A frozen server, or a
 // network that drops everything, is silent: silence does not prove that nothing has changed. Used
 // by one thread at a time.
 #pragma once

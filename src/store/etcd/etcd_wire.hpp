@@ -9,9 +9,9 @@
 // connection is dropped, so a late answer is never taken for the answer to the next request. No
 // request is repeated; reach() only replaces an idle connection that has ended.
 //
-// Errors: those of Transport if there is no connection; unavailable, timed_out, cancelled,
-// protocol. Every text names the server, but neither user nor password. Used by one thread at a
-// time.
+// Errors: while connecting, those of Transport; afterwards unavailable, timed_out, cancelled,
+// protocol and, with TLS, denied (the server wants another client certificate). Every text names
+// the server, but neither user nor password. Used by one thread at a time.
 #pragma once
 
 #include "base/boot_clock.hpp"

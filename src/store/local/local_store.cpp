@@ -136,9 +136,9 @@ Result<void> LocalStore::transact(const std::vector<LockName>& names,
                                   const Occasion& /*occasion*/,
                                   Time limit,
                                   const Change& change) {
-  // Closes the files that the previous change replaced. Closing a replaced file frees its blocks,
-  // which may wait for the disk. So it is not done while files are locked, nor before a grant is
-  // answered, but here.
+  // The files that the previous change replaced are closed at the end of this function, after the
+  // file locks are released. Closing a replaced file frees its blocks, which may wait for the disk.
+  // So a change does not close the files that it has replaced itself: its answer would be late.
   const std::vector<UniqueFd> past = std::exchange(replaced_, {});
   const Time sent_at = BootClock::now();
   for (;;) {

@@ -4,7 +4,7 @@
 // directory. A name has two files: <name>.lock, whose flock(2) each operation takes for some
 // microseconds, and <name>.json, which contains the leases and is replaced by rename(2). A lease
 // ends at its time on CLOCK_BOOTTIME or with a reboot, but not with its process, as in every store.
-// The last token and the last success survive both.
+// The last token and the last success outlive leases and reboots.
 //
 // For several names, an operation locks all their files in the order of the files' names, then
 // reads, then writes. So no other process can take a name in between. After a crash between two

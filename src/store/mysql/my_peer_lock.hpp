@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// MyPeerLock: a peer lock on a connection of its own. It is a GET_LOCK ("?with=get_lock"), or rows
-// that a transaction locks and that stay locked because the transaction is not ended
-// ("?with=row:TABLE.COLUMN"). The server's time limits for idle connections and transactions are
-// lifted. Neither kind keeps out other programs behind a proxy that shares connections, or on other
-// nodes of a Galera cluster.
+// MyPeerLock: a peer lock, which is a lock of the server that dlock takes in addition to its own
+// row, because other programs use that lock. It has a connection of its own. It is a GET_LOCK
+// ("?with=get_lock"), or rows that a transaction locks and that stay locked because the transaction
+// is not ended ("?with=row:TABLE.COLUMN"). The server's time limits for idle connections and
+// transactions are lifted. Neither kind keeps out other programs behind a proxy that shares
+// connections, or on other nodes of a Galera cluster.
 #pragma once
 
 #include "store/mysql/my_session.hpp"

@@ -13,8 +13,8 @@ namespace dlock {
 namespace {
 
 // The statements that prepare a new connection, as described in my_session.hpp. They return no
-// rows. MySQL takes the part for MariaDB for a comment. With wsrep_sync_wait = 7 a node of Galera
-// answers a read, an update or an insert only after it has applied all that other nodes have
+// rows. To MySQL, the part that begins with M! is a comment. With wsrep_sync_wait = 7 a Galera
+// node answers a read, an update or an insert only after it has applied all that other nodes have
 // committed before, https://mariadb.com/kb/en/galera-cluster-system-variables/#wsrep_sync_wait
 constexpr std::string_view k_preparations[] = {
     "SET autocommit = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION' /*M! , SESSION "

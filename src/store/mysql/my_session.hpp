@@ -16,8 +16,9 @@
 // executed, or may still be. Any other number is the server's answer: the failed statement had no
 // effect, earlier ones had theirs, later ones were not executed. Codes about the connection are
 // no_such_host, not_listening, unavailable, timed_out and cancelled. Codes from the server are
-// denied (password, rights), unavailable (not now) and refused (others). The code protocol means
-// another kind of server, or one that is not trusted. One thread at a time.
+// denied (password, rights), unavailable (not now), bad_usage (a name does not fit its column) and
+// refused (others). The code protocol means another kind of server, or one that is not trusted. One
+// thread at a time.
 #pragma once
 
 #include "base/boot_clock.hpp"

@@ -33,7 +33,7 @@ struct MyAddress {
   std::string database;
   std::string table;
   std::optional<WithOption> with;
-  // Ssl-mode=disabled was given, so any RSA key that the server shows is trusted.
+  // The URL has ssl-mode=disabled, so any RSA key that the server shows is trusted.
   bool trusts_key = false;
   // The canonical URL without user and password, for messages and comparisons.
   std::string text;

@@ -31,7 +31,7 @@ std::string time_of(std::int64_t us) {
 }
 
 // Returns an expression that reads the time in a column, in µs since 1970. If the column is a
-// TIMESTAMP, that is the time that was written only if all sessions have the same time zone.
+// TIMESTAMP, it must have been written in a session with the same time zone.
 std::string select_time(const std::string& column) {
   return "timestampdiff(microsecond, '1970-01-01', " + column + ")";
 }

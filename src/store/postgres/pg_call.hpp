@@ -2,9 +2,9 @@
 // PgCall: limits what libpq does in one call. By itself libpq reads as long as bytes arrive,
 // accepts messages of any length, and computes as many rounds of SCRAM as the server asks for (up
 // to 2^31) before it returns. While a PgCall exists on this thread, libpq reads at most
-// k_turn_bytes between two waits, and SCRAM stops at the end of the call. It reads even fewer bytes
-// if it takes too long over them: a server can make it slow with many parameters, because for each
-// new one it searches all earlier ones.
+// k_turn_bytes between two waits, and SCRAM stops at the end of the call. If libpq takes too long
+// over these bytes, it may read fewer of them: a server can make libpq slow with many parameters,
+// because libpq searches all earlier ones for each new one.
 //
 // For this, pg_call.cpp replaces recv(2) and OpenSSL's HMAC_Init_ex in the whole process. A thread
 // without a PgCall sees no difference.
