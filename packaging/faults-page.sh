@@ -28,11 +28,13 @@ head_of_page() {
 .SH NAME
 dlock-faults \- what dlock does under which fault
 .SH DESCRIPTION
-For each fault: its class, what happens, and in which files below
+This page is for those who ask what happens to a lock and its command when something fails, and whether that was tried.
+It has for each fault: its class, what happens, and in which files below
 .I tests
 in the sources of
 .BR dlock (1)
-it is brought about; the names of the tests begin with its number.
+it is brought about.
+The names of the tests begin with its number.
 .B ./dev test faults
 runs them all and prints a verdict for each row.
 The classes are those of FAULTS in
@@ -89,7 +91,7 @@ page() {
       row "$id" "$class" "$fault" "$what" "$note" <<<"$tests"
     done < <(grep -v '^#' "tests/faults/rows/$rows.txt")
   done
-  printf '.SH SEE ALSO\n.BR dlock (1),\n.BR dlock\\-protocol (7)\n'
+  printf '.SH SEE ALSO\n.BR dlock (1),\n.BR dlock\\-guarantees (7)\n'
 }
 
 page
