@@ -18,6 +18,42 @@ setup() { set_up_docs; }
   run -0 bash -c "grep -ohE '\]\([^)#:]+\)' README.md CONTRIBUTING.md ARCHITECTURE.md | tr -d ']()' | sort -u | xargs ls -d"
 }
 
+# named_pages FILE…: the manual pages of dlock that the files name, as "dlock-stores 7".
+named_pages() {
+  sed -E 's/\\-/-/g; s/\\f.//g' "$@" | grep -oE '\bdlock[a-z.-]* ?\([1-8]\)' | sed -E 's/ ?\((.)\)/ \1/' | sort -u
+}
+# named_sections FILE…: the sections that the files name, as "LEASE in dlock-guarantees 7".
+named_sections() {
+  sed -E '/^\.[A-Z]+$/d; s/^\.[A-Z]+ //; s/\\-/-/g; s/\\f.//g; s/[`*]//g; s,^ *(//|#) ?,,' "$@" | tr -s '\n ' ' ' |
+    grep -oE '("[^"]{3,40}"|\b[A-Z][A-Z -]*[A-Z]) (in|of) dlock[a-z.-]* ?\([1-8]\)' |
+    sed -E 's/"//g; s/ (in|of) (dlock[a-z.-]*) ?\((.)\)/ in \2 \3/' | sort -u
+}
+# lost_pages FILE…: what the files name and is not there.
+lost_pages() {
+  local section page number
+  while read -r page number; do
+    [ -e "man/$page.$number" ] || echo "no page $page($number)"
+  done < <(named_pages "$@")
+  while read -r section; do
+    page=${section##* in } section=${section% in *}
+    sed 's/\\-/-/g; s/"//g' "man/${page/ /.}" 2>/dev/null | grep -qixE "\.S[HS] $section" ||
+      echo "no section $section in ${page/ /.}"
+  done < <(named_sections "$@")
+}
+
+@test "the manual pages and their sections that texts and sources refer to are there" {
+  mapfile -t files < <(ls man/*.[1-8] ./*.md packaging/*.md packaging/*.sh packaging/examples/*
+    find src cmd tests \( -name '*.[ch]pp' -o -name '*.lua' -o -name '*.bats' -o -name '*.bash' \) ! -path tests/docs/references.bats)
+  [ "$(named_sections "${files[@]}" | wc -l)" -gt 20 ]
+  run -0 lost_pages "${files[@]}"
+  assert_output ""
+  printf '%s\n' '.SH NO SUCH' 'See NO SUCH in' '.BR dlock\-stores (7),' '"The waiting line" in dlock-guarantees(7),' \
+    'and dlock-nothing(7).' >"$BATS_TEST_TMPDIR/page"
+  run -0 lost_pages "$BATS_TEST_TMPDIR/page"
+  assert_output "no page dlock-nothing(7)
+no section NO SUCH in dlock-stores.7"
+}
+
 # known_codes: the rows of the tables of faults and of security.
 known_codes() { grep -hoE '^[A-Z][0-9]{2}\|' tests/faults/rows/*.txt tests/security.txt | tr -d '|'; }
 
