@@ -49,7 +49,7 @@ std::optional<Time> newest_of_majority(std::vector<Time> times, std::size_t need
 // Returns the error as an answer to a request of this kind.
 Answer answer_with(Ask::What what, const Error& error);
 
-// Returns the error in the answer; nullptr: it is no error.
+// Returns the error in the answer; nullptr: the answer is no error.
 const Error* error_of(const Answer& answer);
 
 // Returns "2 of 3 servers gave no vote: …; …". A text that several servers gave appears once, with

@@ -40,8 +40,8 @@ constexpr Duration k_keep_vote = 1s;
 // How many of the first waiters ask all servers, if the leader refuses because of a holder. They
 // are two, because the first waiter may be dead.
 constexpr std::uint64_t k_near = 2;
-// No claim takes this long. So a hold at a server that is older than this is not that of a rival
-// claim.
+// A claim is nearly always decided within this time. So a hold that is older than this is not taken
+// for that of a rival claim.
 constexpr Duration k_rival_takes = 250ms;
 // Clock rates differ by less than one hundredth, so a lease is taken to end that much earlier.
 constexpr int k_drift = 100;

@@ -52,8 +52,8 @@ class QuorumClaim {
   // the release of that grant (Members::owe), unless the claim still has the lease of an earlier
   // grant.
   void abandon();
-  // Returns whether the next round needs a new serial: this round failed, and a server that may
-  // have granted it has to release it.
+  // Returns whether the next round needs a new serial: this round failed, and a server may have
+  // granted the claim, and has to release that grant.
   bool used_up() const { return given_back_; }
   // Returns the server whose line the claim asked to join.
   std::size_t line() const { return line_; }

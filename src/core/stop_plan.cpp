@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// From TERM to KILL for leftovers. The command itself gets more time (kill_after).
+// From TERM to KILL for leftovers. The command itself has kill_after.
 constexpr Duration k_grace_for_leftovers = 500ms;
 constexpr Duration k_kill_again_after = 1s;
 

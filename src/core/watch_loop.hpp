@@ -2,7 +2,7 @@
 // WatchLoop: `dlock wait`, and the wait of `dlock force-release` after it has revoked a lock. It
 // waits until a name is free, or until the revoked holders are gone. A pure machine
 // (core/machine.hpp). It promises:
-// - Kind::free comes only if the store's answer to its own request says so;
+// - Kind::free comes only if the store's answer to a request of this loop says so;
 // - it acquires nothing, joins no line and changes nothing, so it can be ended at any time;
 // - it ends at its deadline, or when a try that had begun by then is over (at most a second later).
 #pragma once

@@ -19,7 +19,7 @@ std::string other_server(std::string_view first_bytes, std::string_view ours);
 
 // Returns the guess about a server that closed the connection silently, or whose answer is not
 // understood. To find out, connects a few more times, for at most a second in all: tests whether
-// the server speaks TLS, and asks it in the languages of other kinds.
+// the server speaks TLS, and sends it short questions in other protocols.
 std::string other_server(const Endpoint& endpoint,
                          std::string_view ours,
                          Time limit,

@@ -62,10 +62,9 @@ void add_cluster(Identity& identity, const std::string& cluster) {
 
 }  // namespace
 
-// Returns the finding about the version of a member. Older versions get a warning, because of what
-// etcd's changelog says: since 3.4.31 and 3.5.13 the leader asks its followers before it renews a
-// lease, and a leader that was stalled does not end leases that were renewed meanwhile (issue
-// 15247).
+// Returns the finding about the version of a member. Versions before 3.4.31 and 3.5.13 get a
+// warning: their leader, when it has been stalled, may end leases that were renewed meanwhile
+// (etcd's changelog, and its issue 15247).
 Finding judge_etcd_version(const std::string& version) {
   std::array<int, 3> number{};
   const int read = std::sscanf(version.c_str(), "%d.%d.%d", &number[0], &number[1], &number[2]);

@@ -39,7 +39,7 @@ class HttpReader {
   // Notes the end of the connection. Returns whether that completes an answer without a length.
   bool end();
 
-  // Removes and returns the next complete answer; nullopt: it is not complete yet.
+  // Removes and returns the next complete answer; nullopt: no answer is complete.
   std::optional<HttpAnswer> next();
   // Returns whether no answer has begun and no answer waits for next().
   bool empty() const;

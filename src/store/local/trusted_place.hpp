@@ -41,10 +41,9 @@ Way way_to(const std::string& path);
 // first user who creates the files of a lock would own them.
 std::optional<std::string> fault_of(const Step& step, bool keeps_locks);
 
-// Checks the directory that contains the locks, and all directories above it. If the path is not a
-// directory, it is the path of a database (`is_file`), or a directory that does not exist yet. In
-// the first case the parent contains the locks, in the second it is only above them. Errc::denied,
-// with advice.
+// Checks the directory that contains the locks, and all directories above it. If `is_file`, the
+// path is that of a database, and its parent contains the locks. Otherwise the path is that of the
+// directory, which need not exist yet. Errc::denied, with advice.
 Result<void> check_place(const std::string& path, bool is_file);
 std::string place_for_locks();  // advice for errors: "use …"
 

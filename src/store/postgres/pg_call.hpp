@@ -2,7 +2,7 @@
 // PgCall: limits what libpq does in one call. By itself libpq reads as long as bytes arrive,
 // accepts messages of any length, and computes as many rounds of SCRAM as the server asks for (up
 // to 2^31) before it returns. While a PgCall exists on this thread, libpq reads at most
-// k_turn_bytes between two waits, and SCRAM stops at the end of the call. If libpq takes too long
+// k_turn_bytes between two waits, and SCRAM stops at the limit of the call. If libpq takes too long
 // over these bytes, it may read fewer of them: a server can make libpq slow with many parameters,
 // because libpq searches all earlier ones for each new one.
 //
