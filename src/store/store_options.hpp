@@ -13,7 +13,7 @@ namespace dlock {
 
 struct StoreOptions {
   std::string url;  // the URL, from which TLS settings have been removed
-  // Put before every name, so that no name meets a key of another program.
+  // Only for Redis: put before every name, so that no name meets a key of another program.
   std::string prefix;
   Secret password;                // used if the URL has no password
   Secret sentinel_password = {};  // for the sentinels of Redis; they never get `password`

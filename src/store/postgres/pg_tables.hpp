@@ -36,8 +36,8 @@ class PgTables {
 
   // Returns the statement that asks why guard() has refused a table.
   sql::Statement ask_why() const;
-  // Returns from the answer to ask_why() why guard() has refused a table, with advice. nullopt: by
-  // now the tables can be trusted.
+  // Reads the answer to ask_why(): returns why guard() has refused a table, with advice. nullopt:
+  // by now the tables can be trusted.
   static std::optional<std::string> fault_in(const sql::Answer& answer);
 
  private:

@@ -26,8 +26,8 @@ constexpr const char* k_clock =
 constexpr const char* k_begin = "begin isolation level read committed read write";
 
 // Returns the name of the channel for a waiter or holder. The name has a hash of the id, because an
-// id is longer than the 63 bytes of a channel's name. If two ids have one channel, they wake each
-// other for nothing, and no more than that.
+// id is longer than the 63 bytes of a channel's name. If two ids share a channel, each is sometimes
+// woken for nothing, which does no harm.
 std::string channel_of(const std::string& id) {
   std::uint64_t hash = 0xcbf29ce484222325U;  // the hash FNV-1a
   for (const char c : id) {

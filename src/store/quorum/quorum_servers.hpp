@@ -42,8 +42,8 @@ class QuorumServers {
   void tell(Letter letter) { letters_.push_back(std::move(letter)); }
 
   // Lets the server's fiber run the job; wait() runs the letter that the job returns. Returns
-  // false, and drops a job that may be cut, if the server's queue is so long that it must be
-  // frozen.
+  // false, and drops the job, if the job may be cut and the server's queue is so long that the
+  // server must be frozen.
   using Job = std::function<Letter(LockStore&)>;
   bool post(std::size_t server, Job job, bool may_be_cut);
   // Returns whether all posted jobs are done, at every server.

@@ -161,8 +161,8 @@ Result<AcquireReply> QuorumStore::acquire(const Claim& claim, Queueing queueing,
                  "a majority of servers cannot count slots; use one URL, or one lock name for "
                  "each slot"};
   auto reply = try_round(claim, queueing, limit);
-  // If another server leads now, the watch moves there: its line would drop a listening waiter that
-  // has no subscription there.
+  // If another server leads now, the watch has to move there: the line of that server would drop a
+  // listening waiter that has no subscription there.
   if (queueing != Queueing::listening || watched_ == members_.leader()) return reply;
   if (!reply || !std::holds_alternative<Refusal>(*reply)) return reply;
   if (auto watching = watch(claim, front_, limit); !watching) return watching.error();

@@ -72,7 +72,7 @@ Result<Answer> RedisClient::run_text(
   // A refused AUTH or SELECT does not keep the server from running the script in the same write, as
   // another user or in database 0. The script that undoes this is sent in the same way, behind
   // another refused AUTH or SELECT. Then nothing reads its answer, and a reply of NOSCRIPT would
-  // not be seen; so it is sent as text.
+  // not be seen; so the script is sent by its text.
   const std::string_view key = keys.empty() ? std::string_view() : keys.front();
   const auto with_text = [&] {
     return checked(ask(eval_words(script.text, count, keys, args), key, limit, replicas));

@@ -37,11 +37,11 @@
 
 namespace dlock {
 
-// A Lua script. Its variant for clusters takes one key more (EmbedLua.cmake).
 struct ScriptText {
   std::string_view sha1;
   std::string_view text;
 };
+// A Lua script. Its variant for clusters takes one key more (EmbedLua.cmake).
 struct Script {
   ScriptText server;
   ScriptText cluster;

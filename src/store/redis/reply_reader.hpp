@@ -78,14 +78,14 @@ class ReplyReader {
   // "sent an answer that …".
   Result<void> feed(std::string_view bytes);
   Result<std::optional<Reply>> next();  // nullopt: the next reply is not complete yet
-  bool empty() const;                   // true if every byte so far belonged to a complete reply
+  bool empty() const;                   // true if next() has returned all that was fed
 
  private:
   struct Free {
     void operator()(redisReader* reader) const;
   };
   std::unique_ptr<redisReader, Free> reader_;
-  std::size_t pending_ = 0;  // number of bytes fed since the last complete reply ended
+  std::size_t pending_ = 0;  // number of bytes fed that are in no reply that next() has returned
 };
 
 }  // namespace dlock

@@ -56,9 +56,9 @@ class SqlStore : public TableStore {
     reads,
     continues,  // to the open transaction; the last statement may end it
   };
-  // Which of the tables the statements use. Before a store uses a table for the first time, it
-  // refuses the table (Errc::bad_config) if another user could make it change locks by itself, as
-  // with a trigger.
+  // Which of the tables the statements use. At the latest before its first write to a table, a
+  // store refuses the table (Errc::bad_config) if another user could make it change locks by
+  // itself, as with a trigger.
   enum class Uses { no_table, locks, locks_and_line };
   // Executes the statements, which are sent in one message, and returns an answer for each. After
   // an error no transaction is open.

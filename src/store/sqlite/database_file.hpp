@@ -23,8 +23,9 @@ Result<void> check_database_file(const std::string& path);
 Result<void> make_database_file(const std::string& path);
 
 // Opens a file for SQLite, in place of open(2), so that exactly the opened file is checked. Returns
-// -1 with EACCES if another user can change the file, which is a database, a log, an index or a
-// journal. That user could let two jobs run under one lock, or crash dlock by truncating the index.
+// -1 with EACCES if another user can change the file (the database, its log, its index or a
+// journal). That user could let two jobs run under one lock, or crash dlock by truncating the
+// index.
 int open_judged(const char* path, int flags, int mode);
 // Returns why open_judged() last refused a file on this thread (Errc::denied), and forgets it.
 // SQLite itself passes on only the number of an error.

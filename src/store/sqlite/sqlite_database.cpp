@@ -51,7 +51,7 @@ Errc meaning_of(int code, int number) {
 
 bool judge_what_is_opened() {
   sqlite3_vfs* const files = ::sqlite3_vfs_find(nullptr);
-  // the type that SQLite has for every system call
+  // SQLite has this type for every system call.
   const auto ours = reinterpret_cast<sqlite3_syscall_ptr>(&open_judged);
   return files != nullptr && files->xSetSystemCall(files, "open", ours) == SQLITE_OK;
 }
@@ -256,8 +256,7 @@ bool SqliteDatabase::has_moved() {
   // SQLite follows symbolic links, and keeps the log beside the real file.
   const std::string file = ::sqlite3_db_filename(db_, "main");
   if (file != path_ && !is_same_file(file, path_)) moved = 1;
-  // The log and its index exist from the first statement on, until the last process closes its
-  // connection.
+  // The log and its index exist from the first statement on. Closing the database keeps them.
   for (auto& [end, first_seen] : beside_) {
     struct stat now {};
     const ino_t seen = ::stat((file + end).c_str(), &now) == 0 ? now.st_ino : 0;

@@ -51,7 +51,7 @@ class SqliteDatabase {
   using Each = std::function<void(const SqliteRow&)>;
 
   // Opens the file. Creates it if it does not exist. If this user may not write it, opens it for
-  // reading only. Waits only for the disk.
+  // reading only. Waits for the disk, and a second at most for a process that has locked the file.
   static Result<std::unique_ptr<SqliteDatabase>> open(const std::string& path,
                                                       const Interrupt* interrupt);
   SqliteDatabase(const SqliteDatabase&) = delete;

@@ -43,7 +43,8 @@ struct Epoch {
 
   static constexpr std::chrono::microseconds k_late = std::chrono::seconds(1);
   static constexpr std::int64_t k_most = std::int64_t{1} << 53;
-  // A clock that shows a time after the year 2184 is ignored.
+  // The largest number of a write with which tokens stay below k_most. To leave room for it, a
+  // clock that shows a time after the year 2184 (k_most - k_numbers) is ignored.
   static constexpr std::int64_t k_numbers = k_most / 4;
 };
 // Returns the largest token among the holds of these locks.

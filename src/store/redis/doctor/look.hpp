@@ -20,8 +20,8 @@ inline constexpr Script k_probe{k_probe_text, k_probe_text};
 // Returns the fields of a reply that is a list in which names and values alternate.
 Fields fields_in(ReplyView reply);
 
-// The reason why the rights were not looked up. `dlock doctor` was called without NAME and chose
-// the name of a lock to try, and this user may not lock that name.
+// The reason why the rights count as not seen: `dlock doctor` was called without NAME and chose the
+// name of a lock to try, but this user may not lock that name, and may be allowed to lock others.
 inline constexpr std::string_view k_some_names =
     "this user may lock some names only: give one, as \"dlock doctor NAME\"";
 
