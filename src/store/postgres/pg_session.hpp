@@ -90,7 +90,6 @@ class PgSession {
   bool alive();
   Result<void> connect(Time limit);
   PgNoConnection connect_to(const PgServer& server, Time limit);
-  Result<void> send(const std::vector<sql::Statement>& statements);
   Answers receive(PgCall& call, std::size_t statements, int ends, Time started, Time limit);
   Result<void> await_answer(PgCall& call, Time started, Time limit);
   Error lost(const Error& reason, Time started, Time limit);
