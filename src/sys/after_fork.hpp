@@ -28,7 +28,8 @@ struct AfterFork {
   int guard_line = -1;  // the socket to the guard, for its first order
   Time kill_at;
   int error_pipe = -1;  // if exec fails, its errno is written here as an int
-  // The child writes its pid, in decimal, to these addresses in `environment`; nullptr: none.
+  // The child writes its pid, in decimal, to these addresses in `environment`; a null entry is not
+  // used.
   std::array<char*, 2> pid_places{};
 };
 
@@ -36,8 +37,9 @@ struct AfterFork {
 // malloc and stdio in the child, which writes to pages that must then be copied: about 20 us.
 pid_t bare_fork();
 
-// Runs in the child: makes its process group, takes the terminal, arranges its death with the
-// parent, sends the guard its first order, restores the signals, and calls exec. Does not return.
+// Runs in the child: makes the child's process group, takes the terminal, arranges that the child
+// dies with its parent, sends the guard its first order, restores the signals, and calls exec. Does
+// not return.
 [[noreturn]] void become_child(const AfterFork& order);
 
 }  // namespace dlock

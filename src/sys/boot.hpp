@@ -13,7 +13,7 @@ namespace dlock {
 
 struct Boot {
   std::string id;  // the kernel's boot id; empty if a container has mounted another file over it
-  Duration clock_offset{};  // how far BootClock is ahead of the machine's own (time_namespaces(7))
+  Duration clock_offset{};  // how far our BootClock is ahead of the machine's (time_namespaces(7))
 };
 
 // Returns the current boot. Errc::system: there is no boot id. Errc::bad_config: the offset of a

@@ -77,7 +77,7 @@ Result<Child> Child::prepare(bool contain) {
     older.si_pid = 0;
     any = ::waitid(P_ALL, 0, &older, WEXITED | WNOHANG) == 0;
   } while (older.si_pid != 0);
-  if (!any && errno != ECHILD)  // waitid(2) is refused: no end would be seen
+  if (!any && errno != ECHILD)  // waitid(2) is refused: then the command's end would not be seen
     return Error{Errc::system, "cannot wait for processes: " + errno_text(errno)};
   // Pid 1 of a container gets the orphans of every process that enters the container, so it may
   // have children that are not the command's.

@@ -9,8 +9,8 @@
 //
 // If a shell ends in `exec dlock`, dlock inherits the shell's children. They do not belong to the
 // command, but their orphans become our children too. If there are such children, a process counts
-// as the command's only by a proof: its ancestors, its group, the mark in its environment or the
-// cgroup.
+// as the command's only by a proof: its ancestors, its group, its cgroup, the mark in its
+// environment, or a limit that it has inherited (unlike_limit()).
 #pragma once
 
 #include "base/boot_clock.hpp"

@@ -5,7 +5,7 @@
 // its own group (kill(2), pid 0) and can never kill a stranger.
 //
 // It does not help if both processes are killed or stopped together, or against processes that left
-// the group.
+// the group, unless they are in the command's cgroup (Containment).
 //
 // Used by one thread. The guard's process is our child and never blocks us.
 #pragma once

@@ -20,7 +20,8 @@ struct ResolvConf {
 ResolvConf read_resolv_conf(std::string_view text);
 
 // Returns how long to wait for one name server before the next is asked. All servers share the time
-// `search`: each is asked twice, the second time for twice as long. At least a millisecond.
+// `search`: each is asked twice, the second time for twice as long; with attempts = 1, once. At
+// least a millisecond, at most conf.timeout.
 std::chrono::milliseconds patience(Duration search, const ResolvConf& conf);
 
 }  // namespace dlock

@@ -25,8 +25,8 @@ std::string numeric_text(const SocketAddress& address);
 
 // Returns at least one address, in the order in which to try them: addresses of silent servers come
 // last. "fe80::1%eth0" is an address on a link, and "localhost" is known without /etc/hosts.
-// Errors: no_such_host, unavailable (no name server answers or knows the name), timed_out at half
-// of the limit, cancelled by `interrupt` (may be null).
+// Errors: no_such_host, unavailable (no name server answers or knows the name), timed_out after
+// half of the time, cancelled by `interrupt` (may be null).
 Result<std::vector<SocketAddress>> resolve(const std::string& host,
                                            std::uint16_t port,
                                            Time limit,

@@ -35,7 +35,7 @@ class TlsStream final : public Stream {
 
   SocketStream socket_;
   TlsSession session_;
-  std::size_t sealed_ = 0;    // how many plain bytes are in session_.unsent()
+  std::size_t sealed_ = 0;    // how many plain bytes session_.unsent() has, encrypted
   std::optional<Error> end_;  // the error that receive() returns after all plain bytes
 };
 

@@ -44,8 +44,8 @@ class Transport {
   // Tries the addresses of the host in turn. They share the time left evenly, so that a dead first
   // address does not take it all. With TLS the handshake also has to be complete within the time of
   // its address, and the errors of TlsSession may be returned too. Errc::no_such_host: the host has
-  // no address. Errc::not_listening: every address refused in time. `interrupt` may be null;
-  // otherwise it must outlive the Transport.
+  // no address. Errc::not_listening: an address refused, and no other address failed with denied or
+  // protocol. `interrupt` may be null; otherwise it must outlive the Transport.
   static Result<Transport> connect(const Endpoint& endpoint,
                                    Time limit,
                                    const Interrupt* interrupt);
@@ -64,11 +64,11 @@ class Transport {
   Result<void> send(std::string_view bytes, Time limit);
 
   // Receives at least one byte. Errc::unavailable "closed the connection": the end of the stream.
-  // Errc::protocol: more than k_answer_bytes since the newest send(), or since the limit was
-  // another one. After the limit, receives only bytes that have already arrived. Errc::timed_out
-  // comes before the limit in two cases: one of `beside` has something to read or has ended; or
-  // half of the time has passed, the server has never sent a byte, and its host has other
-  // addresses, which the next connect() tries first.
+  // Errc::protocol: more than k_answer_bytes since the newest send() or, if later, since
+  // `limit` changed. After the limit, receives only bytes that have already arrived.
+  // Errc::timed_out comes before the limit in two cases: one of `beside` has something to read or
+  // has ended; or half of the time has passed, the server has never sent a byte, and its host has
+  // other addresses, which the next connect() tries first.
   using Others = std::array<Transport*, 2>;  // null: none
   Result<std::size_t> receive(char* buffer,
                               std::size_t size,

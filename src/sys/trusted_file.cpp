@@ -90,8 +90,9 @@ Result<TrustedFile> read_all(const std::string& path, int fd, const struct stat&
   return file;
 }
 
-// Returns an error unless the file belongs to root or us. A FIFO must also not be writable by
-// others, like a regular file; for a device the owner is enough.
+// Returns an error unless the file belongs to root or us. A regular file or a FIFO must also not be
+// writable by others; for a device the owner is enough. A pipe or device that the caller opened for
+// us (/dev/fd/3) may belong to anyone.
 Result<void> check_named(const std::string& path, const struct stat& status) {
   if (S_ISDIR(status.st_mode)) return bad(path, "is a directory");
   if (S_ISREG(status.st_mode)) return check_writers(path, status);

@@ -40,7 +40,7 @@ Result<bool> check_named_file(const std::string& path);
 // or can write.
 Result<void> check_named_pipe(const std::string& path);
 
-// Reads a file that the caller named again, because its secret may change while dlock runs.
+// Reads once more a file that the caller named: its secret may change while dlock runs.
 // nullopt: the file cannot be read or trusted now, or is under /dev or /proc: a pipe cannot be read
 // twice, and the number of a descriptor may mean another file now. Never blocks on a FIFO.
 std::optional<std::string> read_again(const std::string& path);

@@ -64,8 +64,8 @@ LeaseLeft left_of(const Lease& lease, StoreTime now) {
   return lease.at_most ? LeaseLeft::at_most(left) : LeaseLeft(left);
 }
 
-// Returns how long it takes until the lock has room because leases end. `one_is_enough`: the end of
-// one lease gives room, as with slots. Otherwise all leases must end.
+// Returns the time until so many leases have ended that the lock has room. `one_is_enough`: the end
+// of one lease gives room, as with slots. Otherwise all leases must end.
 LeaseLeft lease_left(const StoredLock& state, StoreTime now, bool one_is_enough) {
   const Lease* counts = nullptr;
   for (const auto& [owner, lease] : state.leases) {

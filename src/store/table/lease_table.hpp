@@ -4,10 +4,10 @@
 // (table_store.hpp) keeps a StoredLock for each name and calls these functions. The scripts of the
 // Redis store follow the same rules. Pure: no function reads a clock or waits.
 //
-// They promise: if a call is repeated with one serial, nothing counts twice. A renewal never
-// shortens a lease. Tokens only grow. The lease of another owner is never changed. Several names
-// are granted all or none. A call that grants, renews, revokes, deletes or releases nothing leaves
-// living leases as they are.
+// These functions promise: if a call is repeated with its serial, nothing counts twice. A renewal
+// never shortens a lease. Tokens only grow. The lease of another owner is never changed. Several
+// names are granted all or none. A call that grants, renews, revokes, deletes or releases nothing
+// leaves living leases as they are.
 // Two calls at the same time must be kept apart by the store (TableStore::transact()).
 #pragma once
 
@@ -22,8 +22,8 @@
 
 namespace dlock::lease_table {
 
-// Grants the claim, or returns why not. If a refused claim waits in line, enters it in the lines of
-// its names (waiting_line.hpp).
+// Grants the claim, or returns why not. Unless `queueing` is Queueing::no, a refused claim is
+// entered in the lines of the names that it must wait for (waiting_line.hpp).
 Result<AcquireReply> acquire(const States& states,
                              const Claim& claim,
                              const Moment& moment,
@@ -49,8 +49,8 @@ std::vector<LockName> names_of(const Watched& watched);
 // Returns what a watcher sees in the rows. The states are copies, which look() may change.
 Sight look(const Watched& watched, const States& states, const Moment& moment);
 
-// Returns whether the name matches a glob as in list(). The characters * ? [..] and backslash have
-// the meaning of fnmatch(3); "/" and "." have no special meaning.
+// Returns whether the name matches the glob, as LockStore::list() needs it. The characters * ? [..]
+// and backslash have the meaning of fnmatch(3); "/" and "." have no special meaning.
 bool glob_matches(std::string_view glob, std::string_view name);
 
 }  // namespace dlock::lease_table

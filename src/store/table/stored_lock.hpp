@@ -30,9 +30,9 @@ constexpr StoreTime store_time(Time time) {
   return StoreTime(time.time_since_epoch());
 }
 
-// The latest times that count as possible: for the store's clock in the year 2150, for other times
-// in a store in the year 2259. With a lease of a hundred years added, these times still fit into a
-// Duration since 1970, and they can be written as texts.
+// The latest times that count as possible: k_latest_clock_ms (in the year 2150) for a store's
+// clock, k_latest_ms (in the year 2259) for the other times in a store. Both fit into a Duration
+// since 1970, the clock also with a lease of a hundred years added, and can be written as texts.
 inline constexpr std::int64_t k_latest_clock_ms = std::int64_t{5'680'281'600} * 1000;
 inline constexpr std::int64_t k_latest_ms = std::int64_t{9'150'000'000} * 1000;
 
@@ -110,9 +110,10 @@ States pointers_to(std::vector<StoredLock>& all);
 
 struct Moment {
   Time sent_at;  // when the caller sent its request, before it waited for the rows
-  // The time at which nobody else could change the rows any more, by the table's clock.
+  // The time, by the table's clock, when the rows were locked against others or, for a call that
+  // only looks, were read.
   StoreTime now;
-  std::int64_t wall_us = 0;  // wall clock, for display, for successes, and for the least token
+  std::int64_t wall_us = 0;  // wall clock: for display, successes, arrivals and tokens
   // The store numbers its writes. A new grant then has token 0 until the number of its write is
   // known.
   bool numbers_writes = false;
@@ -144,7 +145,7 @@ void drop_place(Line& line, const std::string& id);
 // that have ended and silent waiters must have been removed.
 bool has_room_for_first(const StoredLock& state);
 
-void make_free(StoredLock& state);  // removes the leases and the waiters
+void make_free(StoredLock& state);  // removes leases, foreign hold and waiters
 void drop_dead(StoredLock& state, StoreTime now);
 void extend(Lease& lease, Duration ttl, StoreTime now);  // never shortens the lease
 

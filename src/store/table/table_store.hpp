@@ -52,7 +52,7 @@ class TableStore : public LockStore {
     // same.
     std::vector<OwnerId> renews = {};
   };
-  // Changes the states of the names, which are in the order of the names.
+  // Changes the states, one for each name, in the order of the names.
   using Change = std::function<Step(const States&, const Moment&)>;
   // Looks at copies of the states, and may change the copies.
   using Look = std::function<void(const States&, const Moment&)>;
@@ -89,8 +89,8 @@ class TableStore : public LockStore {
                                   const std::vector<std::string>& ids,
                                   Time limit) = 0;
 
-  // Sleeps until a change that await_change() must notice may have been made, and returns true; or
-  // until `until`, and returns false. After Errc::cancelled (an interrupt) the rows are still
+  // Sleeps. Returns true once somebody may have made a change that matters to the watcher
+  // (watch_rows), and false at `until`. After Errc::cancelled (an interrupt) the rows are still
   // watched.
   virtual Result<bool> await_change(Time until) = 0;
 

@@ -43,8 +43,8 @@ Waiter waiter_of(const Claim& claim, std::int64_t arrival_us) {
 }  // namespace
 
 bool is_living(const Place& place, StoreTime now) {
-  // An end that lies further ahead than any try can set it was written before the clock was set
-  // back.
+  // A try sets `alive_until` to k_line_life from now at most. A later time was written before the
+  // clock was set back.
   return now <= place.alive_until && place.alive_until <= now + k_line_life;
 }
 

@@ -23,7 +23,7 @@ namespace dlock {
 
 struct UrlScheme {
   std::string_view text;  // the scheme with "://"
-  bool has_tls = false;   // its URLs may have TLS settings, which were removed before
+  bool has_tls = false;   // its URLs may have TLS settings; the caller has removed them
 };
 
 // What the URLs of one kind of store look like.

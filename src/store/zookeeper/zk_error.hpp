@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What ZooKeeper's error numbers mean to dlock. A number that a majority of the servers gives for a
-// write is a verdict; every other number is an error. A failed request changed nothing, but after
-// timed_out or unavailable it may have been carried out.
+// write is a verdict; every other number is an error. A request that failed changed
+// nothing; only after timed_out or unavailable it may have been carried out.
 #pragma once
 
 #include "base/result.hpp"

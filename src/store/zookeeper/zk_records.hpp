@@ -25,7 +25,7 @@ namespace dlock {
 // answer.
 enum class ZkOp {
   // path, data, node (the kind of node): answers the path of the new node, which ends with its
-  // number, and its stat. In a multi, the server may fill in only the zxids of the stat.
+  // number, and its stat. In a multi, the stat may have only its zxids.
   create,
   remove,         // path, version
   exists,         // path, watch: answers stat

@@ -190,7 +190,7 @@ class RowWriter {
     const auto old = std::find_if(before_.state.line.begin(),
                                   before_.state.line.end(),
                                   [&](const Place& one) { return one.id == place.id; });
-    if (place.alive_until <= old->alive_until) return;  // a turn shortens it; nodes do not say so
+    if (place.alive_until <= old->alive_until) return;  // no node says that it is shorter
     if (before_.early.contains(at->second))
       set(at->second, place_json(place));
     else
@@ -262,7 +262,7 @@ class RowWriter {
   ZkChange& change_;
   std::set<std::size_t> taken_;  // nodes whose version the change already compares
   bool grants_ = false;
-  bool proved_ = false;  // the change already has that condition on the note
+  bool proved_ = false;  // the change already fails if the note has changed
 };
 
 }  // namespace

@@ -108,8 +108,8 @@ struct ZkChange {
   std::map<std::int64_t, Duration> renewed;
   bool makes_note = false;  // the change creates a note, or the folder of notes
   bool grants = false;      // the change grants a lock, with ZkStep::epoch
-  // Set if a lease should become longer than the timeout of its session: that timeout, the longest
-  // lease.
+  // Set if a lease should become longer than the timeout of its session, which is impossible: that
+  // timeout.
   std::optional<Duration> longest;
 };
 
@@ -133,7 +133,7 @@ void add_zk_change(const ZkRow& before,
                    ZkChange& change);
 
 // Adds the condition that the epoch (the data of the folder of notes, which makes tokens grow) is
-// still as it was read, and a write that raises it to `wanted`.
+// still as it was read and, if `wanted` is another number, a write that raises the epoch to it.
 //
 // The upper half of a zxid counts the leaders, so each new leader moves tokens forward by 2^32 µs
 // (72 minutes). A new epoch compensates for the leaders so far; below 2^53 there is room for

@@ -65,11 +65,11 @@ class ZkSession {
   // followers renews as well. Then the session ends at sent_at() + timeout or later.
   Result<ZkAnswers> reattach(const std::vector<ZkRequest>& requests, Time limit);
 
-  // Returns a time before the first byte of the newest run() or reattach() was sent, also before it
-  // connected.
+  // Returns a time just before the first byte of the newest run() or reattach() was sent. On a new
+  // connection that byte belongs to the request that creates the session or attaches to it.
   Time sent_at() const { return sent_at_; }
 
-  // Returns a time before the first byte of the newest connection was sent.
+  // Returns a time just before the first byte was sent on the newest connection.
   Time attached_at() const { return attached_at_; }
 
   // Ends the session and its nodes if connected, without waiting for an answer. Otherwise the

@@ -13,8 +13,8 @@ namespace dlock {
 namespace {
 
 constexpr std::string_view k_notes = "dlock-done";
-// So many sessions may end in one call. Without this limit, a server that ends each session at once
-// would be asked until the time limit, thousands of times.
+// How many sessions may end in one call. Without this limit, a server that ends each session at
+// once would be asked until the time limit, thousands of times.
 constexpr int k_most_ended = 3;
 constexpr Duration k_to_quit = std::chrono::milliseconds(100);
 constexpr std::string_view k_own_folder = "zookeeper";  // ZooKeeper's own folder, below "/"

@@ -63,7 +63,7 @@ class ZkTable {
   // is known. A claim needs to know no more about the nodes behind its own.
   struct Extent {
     bool only_before_us;  // reads no node behind the claim's own node
-    std::ptrdiff_t most;  // if more nodes are before the claim's own node, reads none at all
+    std::ptrdiff_t most;  // if more nodes than this are before the claim's own, reads no node
   };
   static constexpr Extent k_everything{false, 0};
   static constexpr Extent k_what_is_before_us{true, PTRDIFF_MAX};

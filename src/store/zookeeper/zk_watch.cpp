@@ -93,8 +93,8 @@ void ZkStore::note_look(const ZkTable::Rows& rows) {
   place_ = nearest;
 }
 
-// Reads the watched locks, and sets watches on their nodes. If these changed in between, does so
-// again.
+// Reads the watched locks, and sets watches on their nodes. If a node has changed between the two,
+// does both again.
 Result<void> ZkStore::arm(Time limit) {
   for (int changes = 1;; ++changes) {
     armed_for_.reset();
@@ -142,8 +142,8 @@ std::optional<Duration> ZkStore::looks_every(Watcher who, std::uint64_t /*place*
 Result<bool> ZkStore::await_change(Time until) {
   for (;;) {
     const Time now = BootClock::now();
-    // The waiter's heartbeats are too rare to keep alive a session of a few seconds, so it is
-    // renewed here.
+    // The waiter's heartbeats are too rare to keep alive a session of a few seconds, so the session
+    // is renewed here.
     const Time keep_at = place_ > 0 ? table_.keep_at() : Time::max();
     if (now >= keep_at) {
       if (auto kept = table_.keep(now + seconds(1)); !kept) return kept.error();
