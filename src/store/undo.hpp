@@ -8,7 +8,7 @@
 namespace dlock {
 
 // Releases the claim's hold under every owner to which it may have been granted, and then leaves
-// the line. `queueing` is the one of the claim's last acquire. Returns the first error, and does
+// the line. `queueing`: as in the claim's last acquire(). Returns the first error, and does
 // nothing after it. A second call does no harm.
 Result<void> undo(LockStore& store, const Claim& claim, Queueing queueing, Time limit);
 

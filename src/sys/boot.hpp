@@ -24,8 +24,8 @@ Result<Boot> this_boot();
 // there.
 std::optional<Duration> boot_offset_in(std::string_view timens_offsets);
 
-// Returns a name for this boot and our pid namespace, because a pid means one process only within
-// both. Empty if they are unknown.
+// Returns a text that names this boot and our pid namespace: within both a pid means one process.
+// Empty if they are unknown.
 std::string pid_space();
 
 }  // namespace dlock

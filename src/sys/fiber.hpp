@@ -17,8 +17,9 @@
 
 namespace dlock {
 
-// As poll(2), also for fibers: in a fiber it returns to the caller of resume() until one of `fds`
-// is ready or the time is over. With 0 ms it returns at once, even in a fiber.
+// As poll(2), also for fibers: in a fiber, the caller of resume() goes on, and has to resume the
+// fiber once one of `fds` is ready or the time is over. With 0 ms it returns at once, even in a
+// fiber.
 int wait_ready(pollfd* fds, std::size_t count, int ms);
 
 class Fiber {
@@ -43,7 +44,7 @@ class Fiber {
   // What the fiber has been waiting for since resume() returned.
   const Wait& waits_for() const;
 
-  // Called in a fiber: returns to the caller of resume() until the next resume().
+  // Called in a fiber: the caller of resume() goes on; rest() returns at the next resume().
   static void rest();
 
  private:

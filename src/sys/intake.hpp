@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Intake: does every wait of a connection for its server, and counts the bytes that the connection
+// Intake: waits until a connection can send or receive, and counts the bytes that the connection
 // receives. All stores use Intake, so no store needs to look at the clock in its loops. Intake
 // makes sure that a call ends after its limit however much the server sends, that every wait
 // for an answer notices an interrupt, and that an endless answer ends at k_answer_bytes

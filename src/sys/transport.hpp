@@ -64,8 +64,8 @@ class Transport {
   Result<void> send(std::string_view bytes, Time limit);
 
   // Receives at least one byte. Errc::unavailable "closed the connection": the end of the stream.
-  // Errc::protocol: more than k_answer_bytes since the newest send() or, if later, since
-  // `limit` changed. After the limit, receives only bytes that have already arrived.
+  // Errc::protocol: more than k_answer_bytes since the newest send() or, if that is later,
+  // since `limit` changed. After the limit, receives only bytes that have already arrived.
   // Errc::timed_out comes before the limit in two cases: one of `beside` has something to read or
   // has ended; or half of the time has passed, the server has never sent a byte, and its host has
   // other addresses, which the next connect() tries first.

@@ -5,9 +5,9 @@
 // Redis store follow the same rules. Pure: no function reads a clock or waits.
 //
 // These functions promise: if a call is repeated with its serial, nothing counts twice. A renewal
-// never shortens a lease. Tokens only grow. The lease of another owner is never changed. Several
-// names are granted all or none. A call that grants, renews, revokes, deletes or releases nothing
-// leaves living leases as they are.
+// never shortens a lease. Tokens only grow. Except by revoke(), a living lease is changed only for
+// its owner or for a run nested in the owner's. Several names are granted all or none. A call that
+// grants, renews, revokes, deletes or releases nothing leaves living leases as they are.
 // Two calls at the same time must be kept apart by the store (TableStore::transact()).
 #pragma once
 

@@ -157,7 +157,8 @@ bool was_released(const StoredLock& state, const std::string& hold_id);
 // without a turn would be granted now, or a hold is lost or revoked. "timed_out": nothing new.
 struct Sight {
   HandOff what = HandOff::timed_out;
-  // When to look again: a lease or a turn ends then, and nothing will wake the watcher.
+  // When to look again because nothing will wake the watcher: a lease or a turn ends then, or the
+  // hold of another program may have ended.
   std::optional<StoreTime> again = {};
   // The claim's place in line, from 1; 0: in no line. With several lines, the place in the first
   // one that has the claim.

@@ -126,7 +126,8 @@ class TableStore : public LockStore {
   Watched watched_;
   std::string seen_;         // what the watched claim saw last, as signature_of() describes it
   std::uint64_t place_ = 0;  // place of the watched claim in line; 0: in no line
-  // When to look again: a lease or a turn ends then, and nothing will wake the watcher.
+  // When to look again because nothing will wake the watcher: a lease or a turn ends then, or the
+  // hold of another program may have ended.
   std::optional<Time> look_at_;
 };
 

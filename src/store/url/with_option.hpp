@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Parses the option `?with=` of a URL. It names a lock of other programs that dlock holds together
-// with its row (beside_store.hpp). The forms are row:TABLE.COLUMN, advisory, advisory:NUMBER and
-// get_lock; each kind of server has some of these.
+// with its own row (beside_store.hpp). The forms are row:TABLE.COLUMN, advisory, advisory:NUMBER
+// and get_lock; each kind of server has some of these.
 #pragma once
 
 #include "base/result.hpp"

@@ -13,7 +13,7 @@
 // the lock if no waiter is before it and all holders before it leave room for it. So two nodes that
 // exclude each other never both hold the lock, in whatever order they were written. A node that
 // says "holder" too early counts as a waiter. A node that holds continues to hold: new nodes come
-// after it, and holders before it can only become weaker.
+// after it, and a holder before it can only change to a weaker mode (a writer to a reader).
 //
 // A lock has a note, which outlives these nodes: its last success and the released holds of
 // `acquire`. It is a node in a folder beside the locks. The data of that folder is the epoch: a

@@ -9,8 +9,8 @@
 // the call reads and writes again. If there is nothing to change, a multi of comparisons makes a
 // majority of the servers confirm the holders. A new holder checks once more for earlier nodes. A
 // lease is a session (zk_owners.hpp), which is renewed by attaching to it again; the renewal counts
-// once a multi after that was confirmed on the same connection. A fencing token is the number of
-// the write that granted (its zxid) plus the epoch, a number in the store (zk_row.hpp).
+// once a multi that follows it on the same connection is confirmed. A fencing token is the number
+// of the write that granted (its zxid) plus the epoch, a number in the store (zk_row.hpp).
 //
 // A separate session without nodes reads and watches: the first waiters watch the nodes before
 // them, a holder its own node. Waiters farther back keep no connection (maxClientCnxns).

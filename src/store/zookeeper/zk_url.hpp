@@ -5,7 +5,7 @@
 // A host may be an IPv6 address in [ ]. All our nodes are in the folder `chroot`. The options,
 // separated by '&', are:
 //   layout=curator|kazoo   whose locks exclude ours; default: curator
-//   acl=private            other users may not even read our nodes
+//   acl=private            other users may not even read our nodes (except the epoch's, zk_row.hpp)
 // User, password, chroot and option values are percent-decoded. No error text quotes any part of
 // the URL except the name of an option, because in a malformed URL the password may be anywhere.
 #pragma once

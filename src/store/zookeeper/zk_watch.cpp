@@ -20,9 +20,9 @@ using std::chrono::seconds;
 // How many waiters of a lock keep a connection. A server accepts only 60 connections from one
 // machine (maxClientCnxns).
 constexpr int k_connected_waiters = 12;
-// A waiter farther back in line has no connection, but reads the line again after a pause: this
-// time for each waiter between it and those with a connection, then twice the last pause while the
-// line does not move. The pause is at most half a turn.
+// A waiter farther back in line has no connection, but reads the line again after a pause:
+// k_look_for_each_place for each waiter between it and those with a connection. While the line does
+// not move, each pause is twice the last. No pause is longer than k_longest_look.
 constexpr Duration k_look_for_each_place = milliseconds(20);
 constexpr Duration k_longest_look = lease_table::k_turn / 2;
 
