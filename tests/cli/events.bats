@@ -309,3 +309,13 @@ P
   ends 5s b "exit 3"
   says b granted started reaped released
 }
+
+# Whatever was told, each line is as the schema says.
+teardown() {
+  local file ok=yes
+  for file in "$T"/*.err; do
+    [ "$(head -c 1 "$file")" != "{" ] || python3 "$PROGRAMS/schema.py" log "$file" >/dev/null || ok=""
+  done
+  clean_up
+  [ -n "$ok" ]
+}

@@ -22,6 +22,7 @@ noted() {
 # has FIELD VALUE …: fields of the result; `-` for one that must not be there.
 has() {
   [ "$(ls -A "$T/results")" = "${RESULT##*/}" ] || { ls -lA "$T/results"; return 1; }
+  python3 "$PROGRAMS/schema.py" result "$RESULT" || return 1
   while [ $# -gt 0 ]; do
     local value
     value=$(json "d.get('$1', '-')" <"$RESULT")
