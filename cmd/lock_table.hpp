@@ -12,8 +12,9 @@
 namespace dlock {
 
 // Returns a table with titles: name, holder, how the lock is held ("alone", "shared", …), age,
-// lease left, number of waiters, command and reason. Leaves out a column that is empty, or "alone",
-// for every lock. No line is wider than `columns`. Empty if there are no locks.
+// lease left, number of waiters, command and reason. Leaves out a column that is empty for every
+// lock, and the third column if it says "alone" for every lock. No line is wider than `columns`.
+// Empty if there are no locks.
 std::string lock_table(const std::vector<NamedHolding>& locks, std::size_t columns, bool utf8);
 
 }  // namespace dlock

@@ -229,7 +229,7 @@ class Driver {
   void take_answer(StoreAnswer& answer) {
     std::visit(
         [this](auto& what) {
-          // A machine that never sends such a request has no function for its answer.
+          // A machine that never sends the request of this answer has no function for the answer.
           if constexpr (takes<std::decay_t<decltype(what)>>) feed(std::move(what));
         },
         answer);

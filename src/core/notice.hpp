@@ -65,7 +65,7 @@ struct Notice {
   KillReason kill = KillReason::grace_over;  // for lapsing and time_up: `lapsed` if no TERM is sent
   bool runs_on = false;  // for lost, revoked and lapsing: the child is not stopped (on_lost=warn)
   ChildStatus child;
-  std::optional<Time> safe_until;  // end of the lease, by the newest confirmed request
+  std::optional<Time> safe_until;  // until then the lease is certain (lease.hpp)
 };
 
 // Gets every notice. Called on the main thread; must not block for long.

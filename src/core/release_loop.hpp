@@ -32,7 +32,7 @@ struct ReleaseTerms {
 // A hold to release.
 struct ReleaseOrder {
   LeaseKeeper::Standing standing = LeaseKeeper::Standing::ours;
-  Time safe_until;                      // the end of the lease
+  Time safe_until;                      // until then the lease is certain (lease.hpp)
   bool told_lost = false;               // the user has been told that the lease is over
   std::optional<Time> keep_until = {};  // --min-hold: the name stays taken until then
   Duration tell_for{};                  // --once-per: for how long the success is remembered

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // RetryLoop: one request to a store, repeated as long as that may help: `dlock release`, and the
-// first renewal of `dlock renew`. A pure machine (core/machine.hpp). It does not know the request:
-// it asks for What::call, and the command has given StoreWorker the function that carries it out.
+// first renewal of `dlock renew`. A pure machine (core/machine.hpp). RetryLoop does not know which
+// request it repeats: it asks for What::call, and the subcommand has given StoreWorker the function
+// that sends the request.
 #pragma once
 
 #include "core/backoff.hpp"

@@ -80,7 +80,7 @@ class Child {
   // command are signalled too: with `contain` always, otherwise after the end. `wake`: CONT
   // follows, for stopped processes.
   void signal_group(int number, bool wake = false);
-  // Each returns a sentence if the guard had to be replaced, otherwise an empty text (see Guard).
+  // Each returns a sentence if the guard was replaced or lost, otherwise an empty text (see Guard).
   std::string set_guard(Time kill_at) { return guard_.set_deadline(kill_at); }
   std::string look_at_guard() { return guard_.look(); }
   // Called before the release, when the group seems to be gone: kills the guard and what is left of

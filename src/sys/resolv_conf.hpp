@@ -10,7 +10,7 @@
 namespace dlock {
 
 struct ResolvConf {
-  // Number of name servers; if there are none, a local one is asked, so at least one.
+  // Number of name servers, at least 1: if the file names none, a local one is asked.
   int servers = 1;
   int attempts = 2;                  // how often each server is asked: 1 to 5
   std::chrono::seconds timeout{30};  // limit of the first attempt: 1 s to 30 s

@@ -21,11 +21,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// SQLite compiles a statement into instructions of a virtual machine, here called steps.
-// k_most_steps limits the length of that program: a statement of dlock has 100 steps, and the
-// schema of the file (constraints, indexes) may add only a few. k_steps_of_a_turn is how many steps
-// are executed between two calls of on_turn(). The limit of the length is needed because SQLite
-// calls on_turn() only in loops, and one step can build a text of k_answer_bytes.
+// SQLite compiles a statement into steps. on_turn(), its progress handler, stops a statement at its
+// time limit or by an interrupt. SQLite calls on_turn() after k_steps_of_a_turn steps, but only
+// where the statement jumps back. A long statement without a loop would not be stopped, and each of
+// its steps can build a text of k_answer_bytes. So k_most_steps limits how many steps a statement
+// has: dlock's have 100, and the schema of the file (constraints, indexes) may add a few.
 constexpr int k_most_steps = 512;
 constexpr int k_steps_of_a_turn = 32;
 constexpr int k_long_log = 1000;  // SQLite's default, in pages
