@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// THE SEAM: what dlock asks of a store, which keeps locks: Redis, a local directory, a database,
-// etcd, ZooKeeper, or memory in tests. All code above the stores uses these types only.
-//
-// A store promises:
+// THE SEAM: what dlock asks of a store, which keeps locks (in tests, memory). All code above the
+// stores uses these types only. A store promises:
 // - each call is one attempt, without a repetition, and returns by `limit` (a BootClock time);
 // - an error never means "no": after Errc::timed_out or cancelled the server may have carried out
 //   the call, after unconfirmed it has done so; verdicts (lost, not_held, busy) never come from a
@@ -11,9 +9,8 @@
 //   That request or a later one set the lease, so the lease does not end before sent_at + ttl;
 // - acquire and release may be repeated: a second call with the same serial counts nothing twice;
 // - a claim of several names is granted all of them or none, atomically;
-// - two owners hold a name at the same time only if both are readers, or both have a slot, from
-//   claims that name the same number of slots; each hold ends with its own lease, even if others
-//   are renewed;
+// - two owners hold a name at the same time only if both are readers, or both have a slot of the
+//   same number of slots; each hold ends with its own lease, even if others are renewed;
 // - renew extends a lease, never shortens one and never creates a hold; no call changes a hold of
 //   another owner;
 // - the tokens of one name only grow;
