@@ -16,13 +16,13 @@ Result<std::string> as_urls(const toml::value& value) {
   std::string all;
   for (const toml::value& one : value.as_array()) {
     if (!one.is_string()) return Error{Errc::bad_config, "is a list of something else than texts"};
-    all += (all.empty() ? "" : " ") + one.as_string().str;
+    all += (all.empty() ? "" : " ") + toml::get<std::string>(one);
   }
   return all;
 }
 
 Result<std::string> as_text(const toml::value& value) {
-  if (value.is_string()) return std::string(value.as_string().str);
+  if (value.is_string()) return toml::get<std::string>(value);
   if (value.is_boolean()) return std::string(value.as_boolean() ? "true" : "false");
   if (value.is_integer()) return std::to_string(value.as_integer());
   if (value.is_floating()) return std::to_string(value.as_floating());
@@ -31,6 +31,21 @@ Result<std::string> as_text(const toml::value& value) {
                  "is a section: write the settings without one, at the beginning of the file"};
   return Error{Errc::bad_config, "is neither a text, a number, true nor false"};
 }
+
+// How toml11 refuses a text that is not TOML, and the line that it refuses.
+#if TOML11_VERSION_MAJOR < 4
+using NotToml = toml::exception;
+std::size_t line_of(const NotToml& error) {
+  return error.location().line();
+}
+#else
+using NotToml = toml::syntax_error;
+std::size_t line_of(const NotToml& error) {
+  const auto& all = error.errors();
+  if (all.empty() || all.front().locations().empty()) return 1;
+  return all.front().locations().front().first.first_line_number();
+}
+#endif
 
 // Returns the reason in an error text of toml11. The reason is in the first line, after toml11's
 // own name; the other lines draw where in the file the error is.
@@ -76,8 +91,8 @@ Result<ConfigEntries> parse_toml(const std::string& path, const std::string& tex
     }
     std::sort(entries.begin(), entries.end());  // the library does not keep the order
     return entries;
-  } catch (const toml::exception& error) {
-    const std::size_t line = error.location().line();
+  } catch (const NotToml& error) {
+    const std::size_t line = line_of(error);
     const std::string place = printable(path) + ": line " + std::to_string(line);
     if (lacks_quotes(text, line))
       return Error{Errc::bad_config, place + ": text values need quotes, as in ttl = \"30s\""};

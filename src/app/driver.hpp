@@ -228,7 +228,7 @@ class Driver {
 
   void take_answer(StoreAnswer& answer) {
     std::visit(
-        [this](auto& what) {
+        [&](auto& what) {
           // A machine that never sends the request of this answer has no function for the answer.
           if constexpr (takes<std::decay_t<decltype(what)>>) feed(std::move(what));
         },
@@ -238,7 +238,7 @@ class Driver {
   template <class Actions>
   void carry_out(Actions actions) {
     for (auto& action : actions) {
-      std::visit([this](auto& what) { carry_out_one(what); }, action);
+      std::visit([&](auto& what) { carry_out_one(what); }, action);
     }
   }
 

@@ -127,7 +127,8 @@ std::optional<bool> environment_has(pid_t pid, std::string_view text) {
   // ESRCH: since Linux 6.18 the answer for a dying process whose memory is gone already. Such a
   // process runs no code any more. ENOENT: there is no such process.
   if (!environment && (errno == ESRCH || errno == ENOENT)) return false;
-  if (!environment) return {};
+  // An ordinary user may not even look at a zombie.
+  if (!environment) return living_process(pid) ? std::nullopt : std::optional(false);
   return environment->find(text) != std::string::npos;
 }
 
@@ -141,11 +142,11 @@ std::optional<unsigned long long> unlike_limit() {
 }
 
 bool has_limit(pid_t pid, unsigned long long limit) {
-  constexpr std::string_view k_line = "Max realtime timeout";
+  constexpr std::string_view k_title = "Max realtime timeout";
   const auto limits = read_process_file(std::to_string(pid) + "/limits");
-  const auto line = limits ? limits->find(k_line) : std::string::npos;
+  const auto line = limits ? limits->find(k_title) : std::string::npos;
   if (line == std::string::npos) return false;
-  const auto soft = limits->find_first_not_of(' ', line + k_line.size());
+  const auto soft = limits->find_first_not_of(' ', line + k_title.size());
   const std::string wanted = std::to_string(limit) + ' ';
   return soft != std::string::npos && limits->compare(soft, wanted.size(), wanted) == 0;
 }

@@ -70,7 +70,7 @@ TEST_CASE("mysql: a session answers, by the socket and by TCP, with and without 
     CHECK(my.connected());
     CHECK(value_of(my, "SELECT CONNECTION_ID()") == std::to_string(my.connection_id()));
     CHECK(my.is_mariadb());
-    CHECK(has(my.server_version(), "10."));
+    CHECK(has(my.server_version(), value_of(my, "SELECT VERSION()").value_or("-")));
   }
 }
 

@@ -9,8 +9,8 @@
 namespace dlock::local {
 
 bool is_shared(const struct stat& directory) {
-  constexpr ::mode_t k_shared = S_ISGID | S_IWGRP;
-  return (directory.st_mode & k_shared) == k_shared;
+  constexpr ::mode_t k_for_group = S_ISGID | S_IWGRP;
+  return (directory.st_mode & k_for_group) == k_for_group;
 }
 
 void share_new_file(int file, const struct stat& directory) {

@@ -149,7 +149,7 @@ Result<void> SqliteDatabase::set_up() {
 Error SqliteDatabase::failed(std::string_view act) const {
   const std::string what = "cannot " + std::string(act) + ' ' + printable(path_) + ": ";
   if (interrupted_) return {Errc::cancelled, what + "interrupted"};
-  if (auto refused = take_refusal()) return std::move(*refused);
+  if (auto refusal = take_refusal()) return std::move(*refusal);
   const int code = db_ != nullptr ? ::sqlite3_extended_errcode(db_) : SQLITE_NOMEM;
   const int number = db_ != nullptr ? ::sqlite3_system_errno(db_) : 0;
   if ((code & 0xff) == SQLITE_BUSY) {
