@@ -45,6 +45,7 @@ wait_until() {
 start_postgres() {
   local programs
   programs=$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
+  installed PostgreSQL "$programs/initdb" postgresql || return 1
   [ "$(id -u)" != 0 ] || chown postgres "$FOLDER"
   chmod 755 "$FOLDER"
   as_postgres "$programs/initdb" -D "$FOLDER/pg" -A trust -U postgres --no-sync --no-locale -E UTF8 >/dev/null
@@ -57,6 +58,7 @@ sql() { psql -h "$FOLDER" -U postgres -qAt -c "$1"; }
 pg_url() { echo "postgresql://${1:-postgres}@/postgres?host=$FOLDER"; }
 
 start_mariadb() {
+  installed MariaDB mariadbd mariadb-server || return 1
   mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$FOLDER/my" --tmpdir="$FOLDER" --skip-test-db \
     --auth-root-authentication-method=normal >/dev/null
   mariadbd --no-defaults --user="$(id -un)" --datadir="$FOLDER/my" --tmpdir="$FOLDER" --socket="$FOLDER/my.sock" \

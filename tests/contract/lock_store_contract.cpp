@@ -112,6 +112,21 @@ Taken taken_by(const Claim& claim, const Grant& grant) {
   return {.hold = grant.holds.front(), .holds = grant.holds, .sent_at = grant.sent_at};
 }
 
+// Returns whether this run tries the store: with DLOCK_CONTRACT it tries only the stores of one
+// part, or one store by its name. Parts can run in parallel to save time.
+bool wanted(const Store& store) {
+  const char* const word = std::getenv("DLOCK_CONTRACT");
+  const std::string part = word != nullptr ? word : "";
+  return part.empty() || part == store.part || part == store.name;
+}
+
+// Returns which server of the store is not installed; "" if all are.
+std::string lacking(const Store& store) {
+  for (const test::Installable& one : store.needs)
+    if (std::string text = test::missing(one); !text.empty()) return text;
+  return {};
+}
+
 }  // namespace
 
 const std::vector<Store>& stores() {
@@ -119,32 +134,46 @@ const std::vector<Store>& stores() {
       {.name = "memory", .start = &memory, .across_processes = false},
       {.name = "local", .start = &local},
       {.name = "sqlite", .start = &sqlite},
-      {.name = "redis", .start = &redis, .hears_death = true},
-      {.name = "quorum", .start = &quorum, .hears_death = true},
-      {.name = "postgres", .start = &postgres, .part = "databases"},
-      {.name = "mysql", .start = &mysql, .part = "databases"},
-      {.name = "etcd", .start = &etcd, .part = "coordinators"},
-      {.name = "zookeeper", .start = &zookeeper, .part = "coordinators"}};
+      {.name = "redis", .start = &redis, .hears_death = true, .needs = {test::k_redis}},
+      {.name = "quorum", .start = &quorum, .hears_death = true, .needs = {test::k_redis}},
+      {.name = "postgres", .start = &postgres, .part = "databases", .needs = {test::k_postgres}},
+      {.name = "mysql", .start = &mysql, .part = "databases", .needs = {test::k_mariadb}},
+      {.name = "etcd", .start = &etcd, .part = "coordinators", .needs = {test::k_etcd}},
+      {.name = "zookeeper",
+       .start = &zookeeper,
+       .part = "coordinators",
+       .needs = {test::k_zookeeper, test::k_java}}};
   return all;
 }
 
-// Returns all stores; with DLOCK_CONTRACT only those of one part, or one store by its name. Parts
-// can run in parallel to save time.
 const std::vector<Backing>& backings() {
   static const std::vector<Backing> chosen = [] {
-    const char* const word = std::getenv("DLOCK_CONTRACT");
-    const std::string part = word != nullptr ? word : "";
     std::vector<Backing> backings;
     for (const Store& store : stores()) {
-      if (part.empty() || part == store.part || part == store.name)
-        backings.push_back({.name = store.name,
-                            .across_processes = store.across_processes,
-                            .hears_death = store.hears_death,
-                            .open = store.start()});
+      if (!wanted(store)) continue;
+      if (const std::string text = lacking(store); !text.empty()) {
+        FAIL_CHECK(text);  // one test fails, and every test runs on the other stores
+        continue;
+      }
+      backings.push_back({.name = store.name,
+                          .across_processes = store.across_processes,
+                          .hears_death = store.hears_death,
+                          .open = store.start()});
     }
     return backings;
   }();
   return chosen;
+}
+
+std::string missing_servers() {
+  std::string all;
+  for (const Store& store : stores()) {
+    if (!wanted(store)) continue;
+    const std::string text = lacking(store);
+    if (text.empty()) return {};
+    if (all.find(text) == std::string::npos) all += (all.empty() ? "" : ", ") + text;
+  }
+  return all;
 }
 
 void each_store(const Body& body) {

@@ -20,6 +20,8 @@
 #include <string>
 #include <vector>
 
+#include "support/installed.hpp"
+
 namespace dlock::contract {
 
 using namespace std::chrono_literals;
@@ -40,8 +42,12 @@ struct Store {
   std::string part = "others";  // of the suite; several parts can run in parallel
   bool across_processes = true;
   bool hears_death = false;
+  std::vector<test::Installable> needs = {};
 };
 const std::vector<Store>& stores();
+
+// Returns which servers are missing if this run can try no store at all; otherwise "".
+std::string missing_servers();
 
 // Returns the backings of this run, started.
 const std::vector<Backing>& backings();

@@ -55,8 +55,9 @@ stop_database() { [ ! -s "${DB:-}/pid" ] || kill_database; }
 # start_postgres: starts a PostgreSQL with the roles postgres (trusted), ann and reader (their
 # password is s3cret; reader writes nothing).
 start_postgres() {
-  new_database postgres
   POSTGRES_BIN=$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
+  installed PostgreSQL "$POSTGRES_BIN/initdb" postgresql || return 1
+  new_database postgres
   export POSTGRES_BIN DLOCK_URL="postgresql://postgres@/postgres?host=$DB&port=$DB_PORT"
   (in_database "$POSTGRES_BIN/initdb" --pgdata="$DB/data" --auth=trust --no-sync \
     --username=postgres --no-locale --encoding=UTF8) >"$DB/log" 2>&1 || { cat "$DB/log"; return 1; }
@@ -79,6 +80,7 @@ db_of_postgres() { psql -XAtq -h "$DB" -p "$DB_PORT" -U postgres postgres ${1:+-
 # start_mariadb: starts a MariaDB with the database `locks`, in which the account `ann` has all
 # rights (its password is s3cret).
 start_mariadb() {
+  installed MariaDB mariadbd mariadb-server || return 1
   new_database mysql
   export DLOCK_URL="mysql://root@/locks?socket=$DB/socket"
   printf '%s\n' 'FLUSH PRIVILEGES;' 'CREATE DATABASE locks;' \

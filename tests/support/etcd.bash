@@ -8,6 +8,7 @@
 start_etcd() {
   local i all="" urls=""
   clean_environment
+  installed etcd etcd etcd-server && installed etcdctl etcdctl etcd-client || return 1
   export ETCD=$BATS_FILE_TMPDIR/etcd ETCD_MEMBERS=${1:-1} ETCDCTL_API=3
   mkdir -p "$ETCD"
   for ((i = 0; i < ETCD_MEMBERS; i++)); do

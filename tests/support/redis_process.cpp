@@ -17,6 +17,8 @@
 #include <csignal>
 #include <string_view>
 
+#include "support/installed.hpp"
+
 namespace dlock::test {
 
 using namespace std::chrono_literals;
@@ -38,6 +40,8 @@ namespace {
 }  // namespace
 
 Result<std::unique_ptr<RedisProcess>> RedisProcess::start() {
+  if (const std::string text = missing(k_redis); !text.empty())
+    return Error{Errc::unavailable, text};
   std::unique_ptr<RedisProcess> server(new RedisProcess());
   const std::string socket = server->socket();
   const std::string& directory = server->directory_.path();

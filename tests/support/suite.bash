@@ -26,6 +26,8 @@ DLOCK=${DLOCK:-$PROJECT/build/dev/dlock}
 export DLOCK
 # These variables are meant for ./dev; each dlock would warn of them.
 unset DLOCK_PRESET DLOCK_LANES DLOCK_FILE_TIMEOUT DLOCK_CONTRACT DLOCK_DIFFERENTIAL DLOCK_MUTANTS_DIR
+# An ordinary user's PATH often lacks the folders of mariadbd, nft and ip.
+PATH=$PATH:/usr/sbin:/sbin
 SUPPORT=$PROJECT/tests/support
 PROGRAMS=$SUPPORT/programs
 export SUPPORT PROGRAMS
@@ -100,9 +102,21 @@ clean_environment() {
   export HOME=$BATS_FILE_TMPDIR XDG_CONFIG_HOME=/dev/null/nowhere
 }
 
+# installed NAME PROGRAM PACKAGE: fails if this machine does not have the program, and says which package
+# has it. A PROGRAM that begins with "/" is a file. tests/run.bash looks for this sentence.
+installed() {
+  case $2 in
+    /*) [ ! -e "$2" ] || return 0 ;;
+    *) ! command -v "$2" >/dev/null || return 0 ;;
+  esac
+  echo "no $1 installed (package $3)" >&2
+  return 1
+}
+
 # start_redis [OPTION…]: starts an empty server; sets REDIS_SOCKET, REDIS_PID and DLOCK_URL.
 start_redis() {
   clean_environment
+  installed Redis redis-server redis-server || return 1
   export REDIS_SOCKET=$BATS_FILE_TMPDIR/redis.sock
   redis-server --port 0 --unixsocket "$REDIS_SOCKET" --save '' --appendonly no \
     --dir "$BATS_FILE_TMPDIR" "$@" >"$BATS_FILE_TMPDIR/redis.log" 2>&1 3>&- &

@@ -9,6 +9,8 @@
 start_zookeeper() {
   local i all=() urls=""
   clean_environment
+  installed ZooKeeper /usr/share/java/zookeeper.jar libzookeeper-java || return 1
+  installed java java default-jre-headless || return 1
   export ZOOKEEPER=$BATS_FILE_TMPDIR/zookeeper ZOOKEEPER_SERVERS=${1:-1}
   for ((i = 0; i < ZOOKEEPER_SERVERS; i++)); do
     mkdir -p "$ZOOKEEPER/$i/data"
