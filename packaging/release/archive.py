@@ -10,17 +10,18 @@ from built import epoch
 
 
 def tar(entries):
-    """Bytes of a tar of (PATH, MODE, CONTENT); a content of None is a folder. Folders that are not
-    named come by themselves."""
-    named = {path: (mode, content) for path, mode, content in entries}
+    """Bytes of a tar of (PATH, MODE, CONTENT) or (PATH, MODE, CONTENT, OWNER); a content of None is a
+    folder. Folders that are not named come by themselves. The owner is a user and a group; or root."""
+    named = {path: (mode, content, *owner) for path, mode, content, *owner in entries}
     for path in list(named):
         for at, letter in enumerate(path):
             if letter == "/":
                 named.setdefault(path[:at], (0o755, None))
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-        for path, (mode, content) in sorted(named.items()):
+        for path, (mode, content, *owner) in sorted(named.items()):
             entry = tarfile.TarInfo(path)
+            entry.uid = entry.gid = owner[0] if owner else 0
             entry.mode, entry.mtime = mode, epoch()
             if content is None:
                 entry.type = tarfile.DIRTYPE
