@@ -42,6 +42,14 @@ would_install() {
   refute_output --partial 'bats'
 }
 
+@test "elsewhere refuses what is no release of Debian or no word of it" {
+  run -2 ./dev elsewhere
+  run -2 bash packaging/elsewhere.sh ../trixie
+  assert_line "elsewhere: which release of Debian? bookworm, trixie or sid"
+  run -2 bash packaging/elsewhere.sh trixie --old
+  run -0 shellcheck packaging/elsewhere.sh
+}
+
 # counted TAP-LINE…: what ./dev says of a suite that has said this.
 counted() {
   # shellcheck source=tests/run.bash
