@@ -14,7 +14,7 @@ function __dlock_state
         if string match -qr -- '^(-c|--command)' $word
             set string yes
         end
-        if test $word = -- -a $state != none -a $dashes = no
+        if test "$word" = "--"; and test $state != none; and test $dashes = no
             set dashes yes # the options end, a name may begin with -
         else if test $dashes = no; and string match -q -- '-?*' $word
             if contains -- $word (__dlock_valued)
