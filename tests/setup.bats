@@ -30,7 +30,9 @@ would_install() {
   would_install docs
   assert_line --regexp '^  bats .*'
   assert_line --regexp '^  mandoc .*'
-  refute_output --regexp 'redis-server|mariadb-server|postgresql|etcd-server|jre'
+  assert_line --regexp '^  redis-server '
+  assert_line --regexp '^  openssh-client: '
+  refute_output --regexp 'mariadb-server|postgresql|etcd-server|jre'
   would_install cli/etcd
   assert_line --regexp '^  etcd-server etcd-client: '
   assert_line --regexp '^  redis-server '

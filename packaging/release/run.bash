@@ -91,7 +91,7 @@ release() {
     shift
   done
   [ "$folder" != build/files ] || rm -rf "$folder"
-  need build release
+  need build release keys
   as_root apt-get update -q >/dev/null || say "apt-get update failed" >&2
   old=$(old_libraries)
   [ -z "$old" ] || say "not the newest of Debian:" "$old" >&2
@@ -137,7 +137,7 @@ release_night() {
 # release_tests [FILE…]: those of tests/release, on what ./dev release has made in build/files.
 release_tests() {
   local names=("$@") file
-  need build redis test release arm64 install
+  need build redis test release keys arm64 install
   [ ${#names[@]} != 0 ] || for file in tests/release/*.bats; do names+=("$(basename "$file" .bats)"); done
   [ -e build/files/SHA256SUMS ] || die "release: there are no files to test: ./dev release"
   # shellcheck disable=SC2034  # run_suites reads them
