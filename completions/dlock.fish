@@ -16,7 +16,7 @@ function __dlock_state
         end
         if test "$word" = "--"; and test $state != none; and test $dashes = no
             set dashes yes # the options end, a name may begin with -
-        else if test $dashes = no; and string match -q -- '-?*' $word
+        else if test $dashes = no; and string match -qr -- '^-.' $word
             if contains -- $word (__dlock_valued)
                 set i (math $i + 1)
             end
