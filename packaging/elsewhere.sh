@@ -67,7 +67,7 @@ build_with() {
   inside cmake --preset dev -B "build/$cxx" -DCMAKE_CXX_COMPILER="$cxx" -DDLOCK_TESTS=OFF
   inside cmake --build "build/$cxx" -j "$(nproc)"
   inside "build/$cxx/dlock" --version
-  inside "build/$cxx/dlock" --url sqlite:///tmp/elsewhere.db run elsewhere -- true
+  inside "build/$cxx/dlock" --url sqlite:///root/elsewhere.db run elsewhere -- true
 }
 
 release=${1:-} cxx="" new=""
