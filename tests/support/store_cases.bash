@@ -73,7 +73,7 @@ no_row_right_too_many() {
   }
   all_calls() { # a right that is missing is also seen by the place that stays in the line
     DLOCK_URL=$USER_URL "$DLOCK" run "free$1" -- true 2>/dev/null || return
-    [ "$(DLOCK_URL=$USER_URL "$DLOCK" run -w 150ms held -- true 2>/dev/null || echo $?)" = 75 ] &&
+    [ "$(DLOCK_URL=$USER_URL "$DLOCK" run -w 1s held -- true 2>/dev/null || echo $?)" = 75 ] &&
       [ "$(db "select count(*) from dlock_line")" = 0 ]
   }
   hold held

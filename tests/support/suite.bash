@@ -174,8 +174,12 @@ sanitized() { grep -qaE '__(asan|tsan)_init' "$DLOCK"; }
 # that the test cannot bear.
 needs_no_sanitizer() { ! sanitized || skip "a sanitizer $1"; }
 
-# alive PID: succeeds if the process exists and is no zombie.
-alive() { [ -r "/proc/$1/stat" ] && [ "$(sed 's/.*) \(.\).*/\1/' "/proc/$1/stat" 2>/dev/null)" != Z ]; }
+# alive PID: succeeds if the process exists and is no zombie. Looks once, as the process may end
+# between two looks.
+alive() {
+  local state
+  state=$(sed 's/.*) \(.\).*/\1/' "/proc/$1/stat" 2>/dev/null) && [[ $state == [^Z] ]]
+}
 gone() { ! alive "$1"; }
 
 # key_exists NAME, key_gone NAME: whether the lock has its key under the default prefix.
