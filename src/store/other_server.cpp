@@ -97,13 +97,16 @@ std::string other_server(const Endpoint& endpoint,
                          Time limit,
                          const Interrupt* interrupt) {
   if (endpoint.tls != nullptr || !endpoint.socket_path.empty()) return {};
-  if (speaks_tls(endpoint, limit, interrupt)) return expects_tls(ours);
-  for (std::size_t i = 0; i < std::size(k_questions); ++i) {
+  const auto asked = [&](std::size_t question) {
     const Time by = std::min(limit, BootClock::now() + k_one_question);
-    std::string words = words_for(answer_to(i, endpoint, by, interrupt), ours);
-    if (!words.empty()) return words;
-  }
-  return {};
+    return answer_to(question, endpoint, by, interrupt);
+  };
+  // PostgreSQL 17 also takes a TLS handshake without the request for TLS, so this request is first.
+  Kind kind = asked(k_postgres_question);
+  if (kind.is.empty() && speaks_tls(endpoint, limit, interrupt)) return expects_tls(ours);
+  for (std::size_t i = 0; kind.is.empty() && i < std::size(k_questions); ++i)
+    if (i != k_postgres_question) kind = asked(i);
+  return words_for(kind, ours);
 }
 
 std::string HangUps::one_more(const Endpoint& endpoint,

@@ -238,12 +238,31 @@ TEST_CASE("a server that answers a plain request with a TLS alert is said to exp
   CHECK(error.text.ends_with("/0 expects TLS; is it rediss:// ?"));
 }
 
+// Drops two plain requests, as the first may be an answer that was lost. Returns the connection
+// that asks in the words of PostgreSQL for TLS.
+UniqueFd asked_for_tls(const FakePeer& peer) {
+  for (int i = 0; i < 2; ++i) {
+    const UniqueFd plain = peer.accept();
+    read_until(plain, "PING\r\n");
+  }
+  UniqueFd asks = peer.accept();
+  CHECK(read_until(asks, "\x04\xd2\x16\x2f").size() == 8);
+  return asks;
+}
+
+TEST_CASE(
+    "a server that takes PostgreSQL's request for TLS is PostgreSQL, not one that expects TLS") {
+  FakeRedis server([](const FakePeer& peer) { write_all(asked_for_tls(peer), "S"); });
+  RedisClient client = client_of(server.url());
+  CHECK_FALSE(client.call({"PING"}, ample()).has_value());
+  const auto second = client.call({"PING"}, ample());
+  REQUIRE_FALSE(second.has_value());
+  CHECK(second.error().text == client.where() + " is PostgreSQL; is it postgresql:// ?");
+}
+
 TEST_CASE("a server that drops a plain request and knows TLS is said to expect TLS, once") {
   FakeRedis server([](const FakePeer& peer) {
-    for (int i = 0; i < 2; ++i) {  // the first may be an answer that was lost
-      const UniqueFd plain = peer.accept();
-      read_until(plain, "PING\r\n");
-    }
+    asked_for_tls(peer);
     {
       const UniqueFd tls = peer.accept();
       const std::string hello = read_until(tls, std::string("\xc0\x2f\x01\x00", 4));
