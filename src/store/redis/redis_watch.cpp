@@ -111,7 +111,7 @@ HandOff RedisStore::meaning_of(const Reply& message) const {
     if (channel == one.turn + watched_.claim) {
       const std::string_view word = message[2].string();
       if (word == "turn") return HandOff::turn;
-      // The word "wait" is sent only to count who is subscribed.
+      // The word "wait" is sent only to count the subscribers.
       return word == "next" ? HandOff::next : HandOff::timed_out;
     }
     if (channel == one.channel || channel == one.pair_channel) return HandOff::changed;
