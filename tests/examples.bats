@@ -73,6 +73,23 @@ crontab_commands() {
   assert_output "import-prices under import-prices: "
 }
 
+@test "the nightly cron job and the service run on one host: the next is skipped, unless the first one failed" {
+  local command
+  stand_in local/db-maintenance
+  for command in "$(crontab_commands | sed -n 2p)" "$(service | sed -n 's/^ExecStart=//p')"; do
+    printf '#!/bin/sh\n[ -e all-is-well ] && echo "$0"\n' >bin/backup-shop
+    chmod +x bin/backup-shop
+    cp bin/backup-shop local/db-maintenance
+    rm -f all-is-well
+    run -1 sh -c "$command"
+    touch all-is-well
+    run -0 sh -c "$command"
+    refute_output ""
+    run -0 --separate-stderr sh -c "$command"
+    assert_output ""
+  done
+}
+
 @test "the hourly cron job leaves its tick taken, for a host whose clock is behind" {
   stand_in bin/send-mail
   run -0 sh -c "$(crontab_commands | sed -n 3p)"

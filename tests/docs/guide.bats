@@ -91,6 +91,8 @@ P
   run -0 while_held cache-refresh sh -c "$(sed -n 1p commands)"
   assert_output ""
   run -75 while_held backup-shop sh -c "$(sed -n 2p commands | sed 's/-w 1h/-w 100ms/')"
+  assert_output ""
+  run -75 while_held backup-shop sh -c "$(sed -n 2p commands | sed 's/-w 1h/-w 100ms/; s/ -q / /')"
   assert_output --partial 'is busy'
   run -69 env DLOCK_URL=redis://127.0.0.1:1 DLOCK_CONNECT_TIMEOUT=100ms sh -c "$(sed -n 1p commands)"
   assert_output --partial 'connection refused'
@@ -171,14 +173,25 @@ SH
   [ ! -e ran ]
 }
 
-@test "Kubernetes: the manifest is YAML, and its container runs the job once a minute" {
+@test "Kubernetes: the manifest is YAML; a report that failed is made again, one that succeeded is not" {
   local words
   stand_in app/report
   block 'kind: CronJob' >cronjob.yml
   at='["spec"]["jobTemplate"]["spec"]["template"]["spec"]'
   mapfile -t words < <(yaml "${at}['containers'][0]['command']" <cronjob.yml | sed "s#^/app/#$PWD/app/#")
-  run -0 "${words[@]}"
-  assert_output "report under nightly-report: "
+  printf '#!/bin/sh\nexit 3\n' >fails && chmod +x fails
+  run -3 "${words[@]/#$PWD\/app\/report/$PWD/fails}"
+  # A pod that waits for one whose report fails makes the report; it does not end with 0 for nothing.
+  printf '#!/bin/sh\ntouch begun; until [ -e fail-now ]; do sleep 0.02; done; exit 3\n' >fails
+  "${words[@]/#$PWD\/app\/report/$PWD/fails}" 3>&- &
+  eventually 10s test -e begun
+  "${words[@]}" >second 3>&- &
+  second=$!
+  eventually 10s sh -c 'dlock inspect nightly-report | grep -q "1 waiting"'
+  [ ! -s second ]
+  touch fail-now
+  wait $second
+  assert_equal "$(cat second)" "report under nightly-report: "
   run -0 "${words[@]}"
   refute_output --partial "report under"
   # What is mounted is where the password is looked for, and the pod has longer than the job.
