@@ -26,6 +26,26 @@ ids_in_code() {
   assert_equal "$known" "$(ids_in_code)"
 }
 
+# levels_on_page ID: the levels that the page gives to findings of this check: E, W, i.
+levels_on_page() {
+  man_section "THE CHECKS" "$page" | awk -v id="$1" '/^\.SS/ { wanted = 0 } /^\.TP/ { getline; wanted = $2 == id; next } wanted' |
+    tr '\n' ' ' | grep -oE '(; |, | is |^)[EWi](\.| )' | grep -oE '[EWi]' | sort -u | xargs
+}
+@test "every finding about these stores has its level on the page, also what is worth knowing" {
+  local id level
+  own_store
+  for url in "local://$PWD/locks" "sqlite://$PWD/new.db" "sqlite://$PWD/new.db?shared=no"; do
+    run -0 dlock doctor --json --url "$url"
+    while read -r id level; do
+      [[ " $(levels_on_page "$id") " == *" $level "* ]] || fail "$id: no $level on the page, only $(levels_on_page "$id")"
+    done < <(python3 -c 'import json, sys
+for one in json.load(sys.stdin)["findings"]:
+    if one["level"] in ("error", "warning", "info"):
+        print(one["id"], {"error": "E", "warning": "W", "info": "i"}[one["level"]])' <<<"$output" | tee -a found)
+  done
+  [ "$(sort -u found | grep -c ' i$')" -ge 3 ]
+}
+
 @test "the identity of two hosts is the word that the line of the page prints" {
   own_store
   run -0 dlock run first -- true
