@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "base/user_name.hpp"
 #include "cmd/commands.hpp"
+#include "cmd/setting_sources.hpp"
 #include "cmd/url_password.hpp"
 
 #include <unistd.h>
@@ -106,10 +107,12 @@ void say_store(const Settings& settings, const std::string& where) {
 }
 
 Result<void> check_named(const Settings& settings) {
-  if (!settings.require_url || !settings.url_place.empty()) return {};
+  const bool is_named = !settings.url_place.empty() && settings.url_place != k_foreign_url;
+  if (!settings.require_url || is_named) return {};
+  const std::string other = settings.url_place.empty() ? "the default" : std::string(k_foreign_url);
   return Error{Errc::bad_config,
-               "no setting names a store, and require-url refuses the default; set DLOCK_URL, or "
-               "url in /etc/dlock/config.toml"};
+               "no setting names a store, and require-url refuses " + other +
+                   "; set DLOCK_URL, or url in /etc/dlock/config.toml"};
 }
 
 // Returns the error of a store that could not be opened. If the URL is wrong, the error also names
@@ -304,7 +307,7 @@ void rely_on_acquired(Claim& claim, const std::string& store) {
 }
 
 AcquireTerms acquire_terms(const Settings& settings) {
-  return {.wait = settings.wait,
+  return {.wait = settings.nonblock ? Duration::zero() : settings.wait,
           .connect_timeout = settings.connect_timeout,
           .outage_limit = std::max(settings.ttl, settings.connect_timeout),
           .max_waiters = settings.max_waiters};

@@ -146,8 +146,8 @@ void add_common_options(std::string& out) {
 constexpr std::string_view k_notes =
     "\n"
     "DUR is a time: 250ms, 10s, 2m, 1h30m, 1d; a number without a unit is seconds.\n"
-    "The store comes from --url, else DLOCK_URL, else REDIS_URL, else the\n"
-    "configuration file, else redis://127.0.0.1:6379.\n"
+    "The store comes from --url, else DLOCK_URL, else the configuration file,\n"
+    "else REDIS_URL, else redis://127.0.0.1:6379.\n"
     "\n"
     "exit status of run: the status of CMD, or\n"
     "  64  wrong usage                       69  the store is unreachable or refuses\n"

@@ -25,7 +25,7 @@ std::string text_of(const std::vector<InForce>& all) {
   for (const InForce& one : all) {
     std::string line(one.setting->name);
     fill(line, k_name_columns);
-    line += one.value.empty() ? "-" : printable(one.value);
+    line += !one.value ? "-" : one.value->empty() ? "\"\"" : printable(*one.value);
     fill(line, k_name_columns + k_value_columns);
     text += line + (one.place.empty() ? "default" : one.place) + "\n";
   }
@@ -35,9 +35,8 @@ std::string text_of(const std::vector<InForce>& all) {
 }  // namespace
 
 ExitStatus config_command(const CommandLine& line, const Settings& settings) {
-  const auto all = settings_in_force(line.settings, config_file(line));
-  if (!all) return report(all.error(), settings);
-  const auto written = write_out(line.json ? settings_json(*all) : text_of(*all));
+  const std::vector<InForce> all = settings_in_force(*settings.sources);
+  const auto written = write_out(line.json ? settings_json(all) : text_of(all));
   return written ? ExitStatus::ok : report(written.error(), settings);
 }
 

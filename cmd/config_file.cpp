@@ -14,8 +14,7 @@ namespace {
 
 bool has_password(const ConfigEntries& entries) {
   return std::any_of(entries.begin(), entries.end(), [](const auto& entry) {
-    return entry.first == "password" ||
-           (entry.first == "url" && !passwords_in(entry.second).empty());
+    return entry.key == "password" || (entry.key == "url" && !passwords_in(entry.value).empty());
   });
 }
 
@@ -45,7 +44,7 @@ Secret password_of_config(const std::string& path, std::string_view value) {
             if (!text) return std::nullopt;
             const auto entries = parse_toml(path, *text);
             for (std::size_t i = 0; entries && i < entries->size(); ++i)
-              if ((*entries)[i].first == "password") return (*entries)[i].second;
+              if ((*entries)[i].key == "password") return (*entries)[i].value;
             return std::nullopt;
           }};
 }

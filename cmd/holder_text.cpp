@@ -123,8 +123,9 @@ std::string holder_text(const Holding& holding, Duration seen_ago, Detail detail
   if (first.kept) {
     text = "kept by " + holder_of(first.who, detail) + others + kept_text(holding, seen_ago);
   } else {
+    const bool has_age = detail < Detail::who && first.since_ms != 0;
     const std::string age =
-        detail < Detail::who ? " for " + format_duration(age_of(first, holding) + seen_ago) : "";
+        has_age ? " for " + format_duration(age_of(first, holding) + seen_ago) : "";
     text = held_text(holding) + holder_of(first.who, detail) + age + others + lease;
   }
   if (!holding.revoked_by.empty()) text += ", revoked by " + printable(holding.revoked_by);
@@ -150,11 +151,12 @@ LogEvent::Object holder_fields(const Holding& holding, Duration seen_ago) {
   } else {
     const HoldRecord& first = first_hold(holding);
     fields = {{"host", first.who.host},
-              {"pid", std::int64_t{first.who.pid}},
+              field_if_known("pid", first.who.pid),
               {"user", first.who.user},
               {"command", first.who.command},
               {"reason", first.who.reason},
-              {"age_ms", to_ms(age_of(first, holding) + seen_ago)}};
+              {"age_ms", nullptr}};
+    if (first.since_ms != 0) fields.back().value = to_ms(age_of(first, holding) + seen_ago);
   }
   const LeaseLeft left = lease_left_after(holding, seen_ago);
   if (left.within()) fields.push_back({"lease_left_ms", to_ms(*left.within())});

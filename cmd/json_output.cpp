@@ -45,7 +45,7 @@ Json hold_json(const HoldRecord& hold, const Holding& holding) {
           {"reason", hold.who.reason},
           {"since_ms", known(hold.since_ms)},
           {"age_ms", age_json(hold, holding)},
-          {"token", hold.token},
+          {"token", known(hold.token)},
           {"ttl_ms", known(to_ms(hold.ttl))},
           {"mode", mode_word(hold.mode)},
           {"slot", or_null(hold.slot)},
@@ -112,9 +112,7 @@ void add_holders(Json& json, const Holding& holding) {
   json["owner_count"] = holding.owner_count;
   json["lease_left_ms"] = ms_or_null(holding.lease_left.within());
   json["lease_left"] = lease_left_word(holding.lease_left);
-  const FencingToken token = token_of(holding);
-  json["token"] = nullptr;
-  if (token != 0) json["token"] = token;
+  json["token"] = known(token_of(holding));
   json["revoked_by"] = nullptr;
   if (!holding.revoked_by.empty()) json["revoked_by"] = holding.revoked_by;
   json["holds"] = holds_json(holding);
@@ -204,7 +202,7 @@ void add_ending(Json& json, const Outcome& outcome) {
 Json held_json(const Hold& hold) {
   return {{"name", hold.name.text()},
           {"hold", hold_id(hold.owner, hold.serial)},
-          {"token", hold.token},
+          {"token", known(hold.token)},
           {"mode", mode_word(hold.mode)},
           {"slot", or_null(hold.slot)}};
 }
@@ -260,8 +258,7 @@ std::string result_json(const std::vector<LockName>& names,
   json["exit_status"] = exit_status;
   json["hold"] = nullptr;
   if (first != nullptr) json["hold"] = hold_id(first->owner, first->serial);
-  json["token"] = nullptr;
-  if (first != nullptr) json["token"] = first->token;
+  json["token"] = first != nullptr ? known(first->token) : Json(nullptr);
   json["locks"] = Json::array();
   for (const Hold& hold : summary.holds)
     json["locks"].push_back(held_json(hold));
@@ -333,7 +330,7 @@ std::string settings_json(const std::vector<InForce>& settings) {
   Json json = {{"version", 1}, {"settings", Json::array()}};
   for (const InForce& one : settings) {
     json["settings"].push_back({{"name", one.setting->name},
-                                {"value", one.value.empty() ? Json() : Json(one.value)},
+                                {"value", one.value ? Json(*one.value) : Json()},
                                 {"source", one.place.empty() ? "default" : one.place}});
   }
   return text_of(json, 2);

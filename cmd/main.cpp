@@ -7,6 +7,7 @@
 #include "cmd/display.hpp"
 #include "cmd/output.hpp"
 #include "cmd/own_environment.hpp"
+#include "cmd/setting_sources.hpp"
 #include "cmd/url_password.hpp"
 #include "sys/tls_session.hpp"
 
@@ -21,6 +22,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <memory>
 
 #include "version.hpp"
 
@@ -117,11 +119,14 @@ std::string version_text(const CommandLine& line) {
   return text + "built with:\n" + k_libraries;
 }
 
+SettingSources sources_of(const CommandLine& line) {
+  return read_setting_sources(line.settings, config_file(line));
+}
+
 // Reports an error in the command line or the settings. It sets up the log first, which is
 // otherwise set up only with valid settings.
-int refuse(const Error& error, const CommandLine& line) {
-  set_up_log(
-      {.json = wants_json_log(line.settings, config_file(line)), .ascii = !locale_has_utf8()});
+int refuse(const Error& error, const CommandLine& line, const SettingSources& sources) {
+  set_up_log({.json = wants_json_log(sources), .ascii = !locale_has_utf8()});
   return static_cast<int>(report(error, {.command = line.command}));
 }
 
@@ -146,7 +151,10 @@ int run_main(int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
   const bool password_shown = hide_passwords(argc, argv);
   const auto line = parse_command_line(words);
-  if (!line) return refuse(without_passwords(line.error(), words), outline(words));
+  if (!line) {
+    const CommandLine known = outline(words);
+    return refuse(without_passwords(line.error(), words), known, sources_of(known));
+  }
   if (line->help) return print_and_leave(help_text(line->command));
   if (line->short_help) return print_and_leave(short_help_text(line->command));
   if (line->version) return print_and_leave(version_text(*line));
@@ -154,9 +162,11 @@ int run_main(int argc, char** argv) {
     std::fputs(short_help_text("").c_str(), stderr);
     return static_cast<int>(ExitStatus::usage);
   }
-  auto settings = read_settings(line->settings, config_file(*line));
-  if (!settings) return refuse(settings.error(), *line);
+  const auto sources = std::make_shared<const SettingSources>(sources_of(*line));
+  auto settings = read_settings(*sources);
+  if (!settings) return refuse(settings.error(), *line, *sources);
   settings->command = line->command;
+  settings->sources = sources;
   set_up_log(log_settings(*settings));
   for (const Note& note : settings->notes)
     log(note.level, note.text);

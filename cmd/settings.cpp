@@ -155,11 +155,14 @@ Result<void> set_verbose(Settings& settings, std::string_view value) {
   auto level = parse_int(value, 0, 9, "a number from 0 to 9");
   if (!level) return level.error();
   settings.verbose = *level;
+  if (*level > 0) settings.quiet = false;
   return {};
 }
 
 Result<void> set_quiet(Settings& settings, std::string_view value) {
-  return set_bool(settings.quiet, value);
+  auto set = set_bool(settings.quiet, value);
+  if (settings.quiet) settings.verbose = 0;
+  return set;
 }
 
 Result<void> set_log_format(Settings& settings, std::string_view value) {
@@ -208,10 +211,14 @@ Result<void> set_no_renew(Settings& settings, std::string_view value) {
 }
 
 Result<void> set_nonblock(Settings& settings, std::string_view value) {
-  bool on = false;
-  auto set = set_bool(on, value);
-  if (on) settings.wait = Duration::zero();
+  auto set = set_bool(settings.nonblock, value);
+  if (settings.nonblock) settings.wait.reset();
   return set;
+}
+
+Result<void> set_wait(Settings& settings, std::string_view value) {
+  settings.nonblock = false;
+  return set_duration<&Settings::wait>(settings, value);
 }
 
 Result<void> set_conflict_exit_code(Settings& settings, std::string_view value) {
@@ -295,23 +302,24 @@ constexpr auto k_settings = std::to_array<Setting>({
     {"insecure", "--insecure", "",
      "do not verify the server's certificate: anyone can be the server", "", &set_insecure},
     {"verbose", "-v,--verbose", "",
-     "log lock events; twice: also every call to the store", "", &set_verbose},
-    {"quiet", "-q,--quiet", "", "log errors only", "", &set_quiet},
+     "log lock events; twice: also every call to the store", "", &set_verbose,
+     {}, "loudness"},
+    {"quiet", "-q,--quiet", "", "log errors only", "", &set_quiet, {}, "loudness"},
     {"log-format", "--log-format", "text|json",
      "the format of messages (default text)", "", &set_log_format, "text"},
     {"color", "--color", "WHEN", "auto, always or never (default auto)", "", &set_color, "auto"},
     // The claim.
     {"shared", "-s,--shared", "",
-     "share the lock with other shared holders", k_take, &set_mode<Mode::shared>},
+     "share the lock with other shared holders", k_take, &set_mode<Mode::shared>, {}, "mode"},
     {"exclusive", "-x,--exclusive", "",
      "hold the lock alone, as the writer of a read-write lock", k_take,
-     &set_mode<Mode::exclusive>},
+     &set_mode<Mode::exclusive>, {}, "mode"},
     {"slots", "--slots", "N",
-     "hold one of N slots: at most N holders at a time", k_take, &set_slots},
+     "hold one of N slots: at most N holders at a time", k_take, &set_slots, {}, "mode"},
     {"nonblock", "-n,--nb,--nonblock", "",
-     "give up at once if the lock is busy", k_wait, &set_nonblock},
+     "give up at once if the lock is busy", k_wait, &set_nonblock, {}, "patience"},
     {"wait", "-w,--wait,--timeout", "DUR",
-     "give up after DUR; 0 is -n (default: wait for ever)", k_wait, &set_duration<&S::wait>},
+     "give up after DUR; 0 is -n (default: wait for ever)", k_wait, &set_wait, {}, "patience"},
     {"conflict-exit-code", "-E,--conflict-exit-code", "N",
      "exit status when the lock is busy (default 75)", k_wait, &set_conflict_exit_code},
     {"max-waiters", "--max-waiters", "N",

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The settings. One table describes the option, the environment variable and the config entry of
-// each, so that these cannot differ. A later source overrides an earlier one: default, system file,
-// user file, environment, option, and last the settings in the URL (read_settings.cpp).
+// each, so that these cannot differ. A later source overrides an earlier one: default, REDIS_URL,
+// system file, user file, environment, option, and last the settings in the URL
+// (read_settings.cpp).
 #pragma once
 
 #include "base/boot_clock.hpp"
@@ -11,6 +12,7 @@
 #include "core/stop_plan.hpp"
 #include "sys/tls_settings.hpp"
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +20,8 @@
 #include <vector>
 
 namespace dlock {
+
+struct SettingSources;  // setting_sources.hpp
 
 enum class ColorMode { automatic, always, never };
 
@@ -54,7 +58,8 @@ struct Settings {
   bool log_json = false;
   ColorMode color = ColorMode::automatic;
 
-  std::optional<Duration> wait;
+  std::optional<Duration> wait;           // nullopt: for ever
+  bool nonblock = false;                  // as if `wait` were zero
   std::optional<int> conflict_exit_code;  // nullopt: 75 if busy, 0 if --once-per skips
   std::optional<std::uint64_t> max_waiters;
   Duration ttl = std::chrono::seconds(30);
@@ -71,6 +76,7 @@ struct Settings {
   bool renew = true;
   Duration once_per{};  // zero: an earlier success does not matter
   std::vector<Note> notes;
+  std::shared_ptr<const SettingSources> sources;  // what the settings come from, for dlock config
 };
 
 struct Setting {
@@ -83,6 +89,8 @@ struct Setting {
   Result<void> (*set)(Settings& settings, std::string_view value) = nullptr;
   // The default; empty: no value or, for a flag, false.
   std::string_view initial = {};
+  // Settings of one group override each other; a source must not have two of them.
+  std::string_view group = {};
 };
 
 // Returns all settings, in the order of the help.
@@ -103,25 +111,25 @@ struct Given {
 // Overrides `settings` with the options. Errc::bad_usage names the option and the wrong value.
 Result<void> apply_options(Settings& settings, const std::vector<Given>& given);
 
-// Returns the defaults, overridden by the files, the environment and the options `given`, in this
-// order. `config`: the only file to read, instead of the user's and the system's. Errc::bad_usage:
-// an error on the command line; Errc::bad_config: an error elsewhere. The rights of files are
-// checked as dlock.toml(5) says.
-Result<Settings> read_settings(const std::vector<Given>& given,
-                               const std::optional<std::string>& config);
+// Returns the defaults, overridden by the sources in their order. Errc::bad_usage: an error on the
+// command line; Errc::bad_config: an error elsewhere.
+Result<Settings> read_settings(const SettingSources& sources);
 
 // A setting as it applies, and its source.
 struct InForce {
   const Setting* setting;
-  std::string value;  // as written at its source, but passwords are "***"
-  std::string place;  // "--url", "DLOCK_URL", "/etc/dlock/config.toml"; empty: the default
+  // As written at its source, but passwords are "***"; nullopt: no value.
+  std::optional<std::string> value;
+  // "--url", "DLOCK_URL", "/etc/dlock/config.toml"; empty: the default. If a setting of the same
+  // group overrides this one: the place of the other.
+  std::string place;
 };
-// Returns all settings, in the order of the table. Errors as for read_settings().
-Result<std::vector<InForce>> settings_in_force(const std::vector<Given>& given,
-                                               const std::optional<std::string>& config);
+// Returns all settings, in the order of the table. A quorum's URLs set nothing here: what they say
+// applies to their servers only.
+std::vector<InForce> settings_in_force(const SettingSources& sources);
 
-// Returns whether --log-format json is set, as far as the settings can be read; ignores errors. For
-// reporting a refused command line or refused settings.
-bool wants_json_log(const std::vector<Given>& given, const std::optional<std::string>& config);
+// Returns whether --log-format json is set, as far as the settings could be read. For reporting a
+// refused command line or refused settings.
+bool wants_json_log(const SettingSources& sources);
 
 }  // namespace dlock

@@ -12,20 +12,24 @@ namespace dlock {
 namespace {
 
 // Turns ["redis://a", "redis://b"] into "redis://a redis://b".
-Result<std::string> as_urls(const toml::value& value) {
+Result<ConfigEntry> as_urls(const std::string& key, const toml::value& value) {
   std::string all;
   for (const toml::value& one : value.as_array()) {
     if (!one.is_string()) return Error{Errc::bad_config, "is a list of something else than texts"};
     all += (all.empty() ? "" : " ") + toml::get<std::string>(one);
   }
-  return all;
+  return ConfigEntry{key, all, TomlType::text};
 }
 
-Result<std::string> as_text(const toml::value& value) {
-  if (value.is_string()) return toml::get<std::string>(value);
-  if (value.is_boolean()) return std::string(value.as_boolean() ? "true" : "false");
-  if (value.is_integer()) return std::to_string(value.as_integer());
-  if (value.is_floating()) return std::to_string(value.as_floating());
+Result<ConfigEntry> as_entry(const std::string& key, const toml::value& value) {
+  if (key == "url" && value.is_array()) return as_urls(key, value);
+  if (value.is_string()) return ConfigEntry{key, toml::get<std::string>(value), TomlType::text};
+  if (value.is_boolean())
+    return ConfigEntry{key, value.as_boolean() ? "true" : "false", TomlType::boolean};
+  if (value.is_integer())
+    return ConfigEntry{key, std::to_string(value.as_integer()), TomlType::integer};
+  if (value.is_floating())
+    return ConfigEntry{key, std::to_string(value.as_floating()), TomlType::fraction};
   if (value.is_table())
     return Error{Errc::bad_config,
                  "is a section: write the settings without one, at the beginning of the file"};
@@ -81,15 +85,18 @@ Result<ConfigEntries> parse_toml(const std::string& path, const std::string& tex
     ConfigEntries entries;
     const toml::value all = toml::parse(in, path);
     for (const auto& [key, value] : all.as_table()) {
-      auto entry = key == "url" && value.is_array() ? as_urls(value) : as_text(value);
+      auto entry = as_entry(key, value);
       if (!entry) {
         return Error{
             Errc::bad_config,
             printable(path) + ": " + in_quotes(shortened(key, 80)) + " " + entry.error().text};
       }
-      entries.emplace_back(key, std::move(*entry));
+      entries.push_back(std::move(*entry));
     }
-    std::sort(entries.begin(), entries.end());  // the library does not keep the order
+    // The library does not keep the order.
+    std::sort(entries.begin(), entries.end(), [](const ConfigEntry& one, const ConfigEntry& other) {
+      return one.key < other.key;
+    });
     return entries;
   } catch (const NotToml& error) {
     const std::size_t line = line_of(error);

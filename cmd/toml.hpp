@@ -6,12 +6,19 @@
 #include "base/result.hpp"
 
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace dlock {
 
-using ConfigEntries = std::vector<std::pair<std::string, std::string>>;
+enum class TomlType { text, integer, fraction, boolean };
+
+// A `key = value` line. The value is as it would be written on the command line.
+struct ConfigEntry {
+  std::string key;
+  std::string value;
+  TomlType type;  // of a list of texts: text
+};
+using ConfigEntries = std::vector<ConfigEntry>;
 
 // Returns the `key = value` lines of `text`. `path` is for the error text, which also names the
 // line. Errc::bad_config: the text is not TOML, or has a section, a date, or a list other than the

@@ -55,7 +55,7 @@ void Voice::say(LogLevel level, LogEvent event) {
     if (!holds_.empty()) {
       const Hold& first = holds_.front();
       fields.push_back({"hold", hold_id(first.owner, first.serial)});
-      fields.push_back({"token", static_cast<std::int64_t>(first.token)});
+      fields.push_back(field_if_known("token", static_cast<std::int64_t>(first.token)));
     }
     if (holds_.size() > 1) {
       std::string tokens;

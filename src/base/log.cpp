@@ -84,6 +84,8 @@ void put(Json& object, const LogEvent::Field& field) {
       put(object[name], one);
   } else if (const auto* const number = std::get_if<std::int64_t>(&field.value)) {
     object[name] = *number;
+  } else if (std::holds_alternative<std::nullptr_t>(field.value)) {
+    object[name] = nullptr;
   } else {
     object[name] = std::get<std::string>(field.value);
   }
@@ -235,6 +237,11 @@ bool logs(LogLevel level) {
 
 bool logs_json() {
   return g_settings.json;
+}
+
+LogEvent::Field field_if_known(std::string_view name, std::int64_t number) {
+  if (number == 0) return {name, nullptr};
+  return {name, number};
 }
 
 void log(LogLevel level, const LogEvent& event) {

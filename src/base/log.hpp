@@ -8,6 +8,7 @@
 // caller; LogInBackground prevents that.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -43,7 +44,7 @@ struct LogEvent {
   };
   struct Field {
     std::string_view name;
-    std::variant<std::int64_t, std::string, Object> value;
+    std::variant<std::int64_t, std::string, Object, std::nullptr_t> value;
   };
   std::string_view name = "message";  // one of the names listed in dlock-json(7)
   // One line; text from outside must have gone through printable() or in_quotes().
@@ -52,6 +53,9 @@ struct LogEvent {
 };
 void log(LogLevel level, const LogEvent& event);
 bool logs_json();
+
+// Returns a field whose value is null if the number is 0, which means that it is unknown.
+LogEvent::Field field_if_known(std::string_view name, std::int64_t number);
 
 // Logs an event that has only a text.
 void log(LogLevel level, std::string_view text);

@@ -159,7 +159,26 @@ quickly() { # WORD…: in under 4 s with 69
   [ $((${EPOCHREALTIME/./} - before)) -ge 900000 ]
   config 'wait = "1h"'
   DLOCK_NONBLOCK=true run -75 timeout 20 "$DLOCK" run "$(fresh)" -- true
+  config 'nonblock = true'
+  DLOCK_NONBLOCK=false run -124 timeout 1 "$DLOCK" run "$(fresh)" -- true
   let_go
+}
+
+@test "an option -q or -v beats the other one of a file" {
+  config 'quiet = true'
+  "$DLOCK" -v run "$(fresh)" -- true 2>&1 | grep -q acquired
+  config 'verbose = 2'
+  run -0 --separate-stderr "$DLOCK" -q run "$(fresh)" -- true
+  assert_no_stderr
+}
+
+@test "a value of the wrong type in a file is refused" {
+  config 'prefix = 1.10'
+  refused_config run x -- touch "$MARKER"
+  assert_stderr_has "$CONFIG: prefix: a text needs quotes"
+  config 'contain = 1'
+  refused_config list
+  assert_stderr_has "$CONFIG: contain: write true or false"
 }
 
 @test "ttl, kill-after, signal, on-lost and reason are settings everywhere" {
@@ -243,14 +262,15 @@ runs_on() {
   works_everywhere on-lost warn runs_on
 }
 
-@test "REDIS_URL counts when DLOCK_URL is not set, before the files" {
+@test "REDIS_URL counts only where no setting of dlock names a store" {
   local url=$DLOCK_URL
   unset DLOCK_URL
-  config 'url = "redis://127.0.0.1:1"'
   REDIS_URL=$url run -0 "$DLOCK" run "$(fresh)" -- true
   REDIS_URL=redis://127.0.0.1:1 DLOCK_URL=$url run -0 "$DLOCK" run "$(fresh)" -- true
   DLOCK_URL='' REDIS_URL=$url run -0 "$DLOCK" run "$(fresh)" -- true
   REDIS_URL=redis://127.0.0.1:1 run -0 "$DLOCK" --url "$url" run "$(fresh)" -- true
+  config "url = '$url'"
+  REDIS_URL=redis://127.0.0.1:1 run -0 "$DLOCK" run "$(fresh)" -- true
 }
 
 @test "REDISCLI_AUTH is the last source of a password" {
@@ -312,7 +332,7 @@ runs_on() {
   assert_stderr_has "$CONFIG: nonblock and wait contradict each other"
   rm "$CONFIG"
   DLOCK_QUIET=true DLOCK_VERBOSE=1 refused_config run x -- touch "$MARKER"
-  assert_stderr_has 'DLOCK_QUIET and DLOCK_VERBOSE contradict each other'
+  assert_stderr_has 'DLOCK_VERBOSE and DLOCK_QUIET contradict each other'
 }
 
 @test "variables without sense are refused and named, empty ones count as not set" {

@@ -42,6 +42,8 @@ setup() {
   config 'require-url = true'
   refused_config run x -- touch "$MARKER"
   DLOCK_URL=$here run -0 "$DLOCK" run "$(fresh)" -- true
+  REDIS_URL=$here refused_config run x -- touch "$MARKER"
+  assert_stderr_has 'no setting names a store, and require-url refuses REDIS_URL'
   config 'require-url = true' "url = '$here'"
   run -0 "$DLOCK" run "$(fresh)" -- true
 }
@@ -62,6 +64,18 @@ setup() {
   config 'tll = "11s"'
   refused_config config
   assert_stderr_has 'did you mean ttl?'
+}
+
+@test "config reads a pipe once, and shows what another setting overrides" {
+  mkfifo "$BATS_TEST_TMPDIR/pipe"
+  echo 'wait = "9s"' >"$BATS_TEST_TMPDIR/pipe" &
+  DLOCK_NONBLOCK=true DLOCK_PREFIX='' run -0 timeout 20 "$DLOCK" --config "$BATS_TEST_TMPDIR/pipe" config
+  assert_line --regexp '^nonblock +true +DLOCK_NONBLOCK$'
+  assert_line --regexp '^wait +- +DLOCK_NONBLOCK$'
+  assert_line --regexp '^prefix +"" +DLOCK_PREFIX$'
+  echo 'ttl = "soon"' >"$BATS_TEST_TMPDIR/pipe" &
+  run -78 --separate-stderr timeout 20 "$DLOCK" --config "$BATS_TEST_TMPDIR/pipe" run x -- true
+  assert_stderr_has "$BATS_TEST_TMPDIR/pipe: ttl: "
 }
 
 @test "a variable that means nothing is named once, and not those that dlock gives to its command" {

@@ -2,7 +2,7 @@
 // Surroundings: an environment and a home directory for one test of settings.
 #pragma once
 
-#include "cmd/settings.hpp"
+#include "cmd/setting_sources.hpp"
 
 #include <doctest/doctest.h>
 
@@ -69,14 +69,14 @@ class Surroundings {
 
 inline Settings good_settings(const std::vector<Given>& given = {},
                               const std::optional<std::string>& file = {}) {
-  const auto settings = read_settings(given, file);
+  const auto settings = read_settings(read_setting_sources(given, file));
   REQUIRE_MESSAGE(settings.has_value(), (settings ? "" : settings.error().text));
   return *settings;
 }
 
 inline Error wrong_settings(const std::vector<Given>& given,
                             const std::optional<std::string>& file = {}) {
-  const auto settings = read_settings(given, file);
+  const auto settings = read_settings(read_setting_sources(given, file));
   REQUIRE_FALSE(settings.has_value());
   return settings.error();
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The five sources of settings: default, system file, user file, environment and option.
-#include "cmd/settings.hpp"
+#include "cmd/setting_sources.hpp"
 
 #include <doctest/doctest.h>
 
 #include <unistd.h>
 
-#include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -60,14 +60,16 @@ TEST_CASE("settings: an empty variable is no setting, but DLOCK_PREFIX is the em
   CHECK(good_settings().prefix.empty());
 }
 
-TEST_CASE("settings: REDIS_URL comes after DLOCK_URL") {
-  const Surroundings clean;
+TEST_CASE("settings: REDIS_URL counts where no setting of dlock names a store") {
+  Surroundings clean;
   Surroundings::set("REDIS_URL", "redis://platform");
   CHECK(good_settings().url == "redis://platform");
   CHECK(good_settings().url_place == "REDIS_URL");
+  CHECK(good_settings({{"url", "redis://option"}}).url == "redis://option");
+  clean.user_config("url = \"redis://file\"\n");
+  CHECK(good_settings().url == "redis://file");
   Surroundings::set("DLOCK_URL", "redis://ours");
   CHECK(good_settings().url == "redis://ours");
-  CHECK(good_settings({{"url", "redis://option"}}).url == "redis://option");
 }
 
 TEST_CASE("settings: the source of the URL is known") {
@@ -121,23 +123,37 @@ TEST_CASE("settings: a contradiction in one source is refused, of two sources th
   CHECK(good_settings({}, clean.file("nonblock = false\nwait = 5\n")).wait == Duration(5s));
 
   Surroundings::set("DLOCK_NONBLOCK", "true");
-  CHECK(good_settings({}, clean.file("wait = 5\n")).wait == Duration(0));
+  CHECK(good_settings({}, clean.file("wait = 5\n")).nonblock);
+  CHECK_FALSE(good_settings({}, clean.file("wait = 5\n")).wait);
+  CHECK_FALSE(good_settings({{"wait", "5"}}).nonblock);
+  CHECK(good_settings({{"verbose", "1"}}, clean.file("quiet = true\n")).verbose == 1);
+  CHECK_FALSE(good_settings({{"verbose", "1"}}, clean.file("quiet = true\n")).quiet);
+  CHECK(good_settings({{"quiet", "true"}}, clean.file("verbose = 2\n")).verbose == 0);
+  CHECK_FALSE(good_settings({{"nonblock", "false"}}, clean.file("nonblock = true\n")).nonblock);
   Surroundings::set("DLOCK_WAIT", "5");
   CHECK(wrong_settings({}).code == Errc::bad_config);
   CHECK(has(wrong_settings({}).text, "DLOCK_NONBLOCK and DLOCK_WAIT contradict each other"));
 }
 
+namespace {
+
+bool json_log(const std::vector<Given>& given, const std::optional<std::string>& file) {
+  return wants_json_log(read_setting_sources(given, file));
+}
+
+}  // namespace
+
 TEST_CASE("settings: a refusal of the settings still respects the choice of JSON") {
   Surroundings clean;
-  CHECK_FALSE(wants_json_log({}, {}));
-  CHECK(wants_json_log({{"ttl", "soon"}, {"log-format", "json"}}, {}));
-  CHECK_FALSE(wants_json_log({{"log-format", "json"}, {"log-format", "text"}}, {}));
+  CHECK_FALSE(json_log({}, {}));
+  CHECK(json_log({{"ttl", "soon"}, {"log-format", "json"}}, {}));
+  CHECK_FALSE(json_log({{"log-format", "json"}, {"log-format", "text"}}, {}));
   const std::string file = clean.file("frob = 1\nlog-format = \"json\"\nttl = \"soon\"\n");
-  CHECK(wants_json_log({}, file));
-  CHECK_FALSE(wants_json_log({{"log-format", "text"}}, file));
-  CHECK_FALSE(wants_json_log({}, file + "-not-there"));
+  CHECK(json_log({}, file));
+  CHECK_FALSE(json_log({{"log-format", "text"}}, file));
+  CHECK_FALSE(json_log({}, file + "-not-there"));
   Surroundings::set("DLOCK_LOG_FORMAT", "json");
-  CHECK(wants_json_log({}, file + "-not-there"));
+  CHECK(json_log({}, file + "-not-there"));
 }
 
 TEST_CASE("settings: files that others can write are not read") {
@@ -215,12 +231,10 @@ TEST_CASE("settings: a password in a file is the one that the file has at each l
 namespace {
 
 InForce in_force(std::string_view name, const std::vector<Given>& given = {}) {
-  const auto all = settings_in_force(given, {});
-  REQUIRE(all.has_value());
-  const auto it = std::find_if(
-      all->begin(), all->end(), [&](const InForce& one) { return one.setting->name == name; });
-  REQUIRE(it != all->end());
-  return *it;
+  for (const InForce& one : settings_in_force(read_setting_sources(given, {})))
+    if (one.setting->name == name) return one;
+  FAIL("there is no such setting");
+  return {};
 }
 
 std::vector<std::string> warnings() {
@@ -243,9 +257,70 @@ TEST_CASE("settings: each in force has the place that said it last, and shows no
   CHECK(in_force("wait").place == "DLOCK_WAIT");
   CHECK(in_force("prefix").value == "dlock:");
   CHECK(in_force("prefix").place.empty());
-  CHECK(in_force("reason").value.empty());
+  CHECK_FALSE(in_force("reason").value);
   CHECK(in_force("password").value == "***");
   CHECK(in_force("url").value == "redis://***@a redis://***@b redis://c?***");
+}
+
+TEST_CASE("settings: what another setting overrides is not shown as in force") {
+  Surroundings clean;
+  clean.user_config("wait = \"9s\"\nslots = 3\nquiet = true\npassword = \"sesame\"\n");
+  CHECK(in_force("wait").value == "9s");
+  CHECK(in_force("slots").value == "3");
+  CHECK_FALSE(in_force("wait", {{"nonblock", "true"}}).value);
+  CHECK(in_force("wait", {{"nonblock", "true"}}).place == "--nonblock");
+  CHECK(in_force("wait", {{"nonblock", "false"}}).value == "9s");
+  CHECK_FALSE(in_force("slots", {{"shared", "true"}}).value);
+  CHECK(in_force("quiet", {{"verbose", "2"}}).value == "false");
+  CHECK(in_force("quiet", {{"verbose", "2"}}).place == "--verbose");
+  CHECK_FALSE(in_force("password", {{"password-file", "/p"}}).value);
+  CHECK(in_force("password", {{"password-file", "/p"}}).place == "--password-file");
+  Surroundings::set("DLOCK_NONBLOCK", "true");
+  CHECK(in_force("nonblock").value == "true");
+  CHECK(in_force("nonblock", {{"wait", "1s"}}).value == "false");
+  CHECK(in_force("nonblock", {{"wait", "1s"}}).place == "--wait");
+  // What the URL says of TLS overrides all other places.
+  const std::vector<Given> url{{"cacert", "/o.pem"}, {"url", "rediss://h?cacert=/u.pem"}};
+  CHECK(in_force("cacert", url).value == "/u.pem");
+  CHECK(in_force("cacert", url).place == "--url");
+  Surroundings::set("DLOCK_PREFIX", "");
+  CHECK(in_force("prefix").value == "");
+}
+
+TEST_CASE("settings: a value of the wrong type in a file is refused") {
+  Surroundings clean;
+  for (const char* line : {"contain = 1",
+                           "contain = \"1.0\"",
+                           "slots = 3.0",
+                           "replicas = true",
+                           "prefix = 1.10",
+                           "password = 1234",
+                           "reason = true",
+                           "url = 5",
+                           "ttl = true",
+                           "verbose = 1.0",
+                           "signal = 15.0",
+                           "log-format = 1"}) {
+    CAPTURE(line);
+    const std::string file = clean.file(std::string(line) + "\n");
+    const Error error = wrong_settings({}, file);
+    CHECK(error.code == Errc::bad_config);
+    CHECK(error.text.starts_with(file + ": " + std::string(line, std::strcspn(line, " ")) + ": "));
+  }
+  for (const char* line : {"contain = true",
+                           "contain = \"true\"",
+                           "slots = 3",
+                           "slots = \"3\"",
+                           "signal = 15",
+                           "ttl = 60",
+                           "ttl = 1.5",
+                           "ttl = \"60\"",
+                           "verbose = true",
+                           "verbose = 2",
+                           "url = [\"redis://a\"]"}) {
+    CAPTURE(line);
+    good_settings({}, clean.file(std::string(line) + "\n"));
+  }
 }
 
 TEST_CASE("settings: a variable that means nothing is named, with the one it is like") {
