@@ -40,6 +40,10 @@ copy_checkout() {
   find "$root/dlock" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
   git ls-files -z --cached --others --exclude-standard | tar -c --null --verbatim-files-from -T - |
     tar -x -C "$root/dlock" --no-same-owner
+  # The last commit comes along: the time in packages is that of the commit.
+  git clone -q --bare --depth 1 "file://$PWD" "$root/dlock/.git"
+  git -C "$root/dlock" config core.bare false
+  git -C "$root/dlock" reset -q
 }
 
 # inside COMMAND…: runs it in the copy. Its processes and mounts end with it.
