@@ -26,11 +26,9 @@ allowed() {
   esac
 }
 rule_floors() {
-  local floor file
+  local floor
   for floor in src/base src/core src/sys src/store src/app cmd; do
-    for file in $(sources "$1" "$floor"); do
-      includes "$1/$file" | grep '^"' | grep -vE "^($(allowed "$floor"))" | sed "s,^,$file: ," || true
-    done
+    includes "$1" "$floor" | grep ': "' | grep -vE ": ($(allowed "$floor"))" || true
   done
 }
 @test "a floor includes only the floors below it" {
@@ -45,27 +43,31 @@ rule_floors() {
   fails rule_floors
 }
 
-# who_includes TREE HEADER-REGEX ALLOWED-REGEX
-who_includes() {
-  local file
-  for file in $(sources "$1" src cmd); do
-    includes "$1/$file" | grep -qE "$2" || continue
-    [[ $file =~ ^($3)$ ]] || echo "$file: $2"
-  done
+# libraries: how what is included of each begins, and the only files that may include it.
+libraries() {
+  cat <<'TABLE'
+hiredis                          src/store/redis/.*
+sqlite3                          src/store/sqlite/sqlite_database\.cpp
+libpq                            src/store/postgres/pg_(connect|session)\.cpp
+(mysql|mariadb|ma_pvio|errmsg)   src/store/mysql/(library|my_session|my_wire)\..pp
+http_parser                      src/store/http/http_reader\.cpp
+CLI/                             cmd/cli\.cpp
+(spdlog|fmt)/                    src/base/log\.cpp
+openssl/                         src/sys/tls_(certificate|context|crypto|session)\.cpp
+ares                             src/sys/name_lookup\.cpp
+nlohmann/                        src/base/log\.cpp|src/store/record_json\.cpp|src/store/etcd/etcd_(answers|requests)\.cpp|cmd/json_output\.cpp
+toml                             cmd/toml\.cpp
+doctest                          none
+TABLE
 }
 rule_libraries() {
-  who_includes "$1" '^["<]hiredis' 'src/store/redis/.*'
-  who_includes "$1" '^["<]sqlite3' 'src/store/sqlite/sqlite_database\.cpp'
-  who_includes "$1" '^["<]libpq' 'src/store/postgres/pg_(connect|session)\.cpp'
-  who_includes "$1" '^["<](mysql|mariadb|ma_pvio|errmsg)' 'src/store/mysql/(library|my_session|my_wire)\..pp'
-  who_includes "$1" '^["<]http_parser' 'src/store/http/http_reader\.cpp'
-  who_includes "$1" '^["<]CLI/' 'cmd/cli\.cpp'
-  who_includes "$1" '^["<](spdlog|fmt)/' 'src/base/log\.cpp'
-  who_includes "$1" '^["<]openssl/' 'src/sys/tls_(certificate|context|crypto|session)\.cpp'
-  who_includes "$1" '^["<]ares' 'src/sys/name_lookup\.cpp'
-  who_includes "$1" '^["<]nlohmann/' 'src/base/log\.cpp|src/store/record_json\.cpp|src/store/etcd/etcd_(answers|requests)\.cpp|cmd/json_output\.cpp'
-  who_includes "$1" '^["<]toml' 'cmd/toml\.cpp'
-  who_includes "$1" '^["<]doctest' 'none'
+  local library places foreign file included begin='^["<]'
+  foreign=$(includes "$1" src cmd | grep -E ": [\"<]($(libraries | sed 's/ .*//' | paste -sd '|'))" || true)
+  while read -r library places; do
+    while IFS=' ' read -r file included; do
+      [[ ! $included =~ $begin$library || ${file%:} =~ ^($places)$ ]] || echo "$file $begin$library"
+    done <<<"$foreign" | uniq
+  done < <(libraries)
 }
 @test "each foreign library is included in its own places only" {
   holds rule_libraries
@@ -78,16 +80,10 @@ rule_libraries() {
 }
 
 rule_seam() {
-  local file
-  for file in $(sources "$1" src); do
-    [[ $file =~ ^src/store/(redis/|open_store\.) ]] && continue
-    includes "$1/$file" | grep -i redis | sed "s,^,$file: ," || true
-    code "$1/$file" | grep -v '#include' | grep -E '[Rr]edis' | sed "s,^,$file:," || true
-  done
-  for file in $(sources "$1" cmd); do
-    includes "$1/$file" | grep -i redis | sed "s,^,$file: ," || true
-    code "$1/$file" | grep -v '#include' | grep -E '[Rr]edis' | sed "s,^,$file:," || true
-  done
+  {
+    includes "$1" src cmd | grep -i ': .*redis' || true
+    code "$1" src cmd | grep -v '#include' | in_text '[Rr]edis'
+  } | grep -vE '^src/store/(redis/|open_store\.)' || true
 }
 @test "only store/redis and open_store know Redis; cmd names it in texts" {
   holds rule_seam
@@ -103,12 +99,9 @@ rule_seam() {
 # --- calls -------------------------------------------------------------------------------------
 
 rule_calls() {
-  local file
   local banned='system_clock|steady_clock|high_resolution_clock|sleep_for|this_thread::sleep_until|[^_[:alnum:]](time|gettimeofday|getaddrinfo|gethostbyname|system|popen|sprintf|vsprintf|strcpy|strcat|gets|atoi|atol|atof|strtok|rand|srand|sleep|alarm|tmpnam|mktemp|(localtime|gmtime|ctime)(_r)?)\('
-  for file in $(sources "$1" src cmd); do
-    code "$1/$file" | grep -E "$banned" | sed "s,^,$file:," || true
-    [[ $file == cmd/* ]] || code "$1/$file" | grep -E '[^_[:alnum:]](getenv|setenv|putenv|unsetenv)\(' | sed "s,^,$file:," || true
-  done
+  code "$1" src cmd | in_text "$banned"
+  code "$1" src | in_text '[^_[:alnum:]](getenv|setenv|putenv|unsetenv)\('
 }
 # Wall clock: where a time is written down for people, or a fencing token is made of it.
 known_calls() { rule_calls "$1" | grep -vE '^(src/base/(log|wall_clock)|src/sys/tls_certificate|cmd/acquire)\.[ch]pp:[0-9]+:.*system_clock' || true; }
@@ -128,10 +121,7 @@ known_calls() { rule_calls "$1" | grep -vE '^(src/base/(log|wall_clock)|src/sys/
 }
 
 rule_marks() {
-  local file
-  for file in $(sources "$1" src cmd tests) $(cd "$1" && find src cmd tests -name '*.lua' 2>/dev/null); do
-    grep -nE 'TODO\(now\)|FIXME' "$1/$file" | sed "s,^,$file:," || true
-  done
+  { sources "$1" src cmd tests && files "$1" '*.lua' | grep -E '^(src|cmd|tests)/'; } | lines "$1" 'TODO\(now\)|FIXME'
 }
 @test "nothing is marked as to be done now" {
   holds rule_marks
@@ -144,13 +134,11 @@ rule_marks() {
 # --- files -------------------------------------------------------------------------------------
 
 rule_lengths() {
-  local file most
-  for file in $(sources "$1" src cmd tests) $(files "$1" '*.lua' '*.bats' '*.bash' '*.py' '*.mutants'); do
-    most=400
-    [[ $file != *.lua ]] || most=100
-    [ "$(wc -l <"$1/$file")" -le $most ] || echo "$file: more than $most lines"
-    [[ $file != *.[chl][pu][pa] ]] || LC_ALL=C.UTF-8 grep -nE '^.{101}' "$1/$file" | sed "s,^,$file:," || true
-  done
+  local names
+  names=$(sources "$1" src cmd tests && files "$1" '*.lua' '*.bats' '*.bash' '*.py' '*.mutants')
+  of_files "$1" wc -l <<<"$names" | awk '$2 != "total" { most = $2 ~ /\.lua$/ ? 100 : 400
+    if ($1 > most) print $2 ": more than " most " lines" }'
+  grep -E '\.[chl][pu][pa]$' <<<"$names" | LC_ALL=C.UTF-8 lines "$1" '^.{101}'
 }
 @test "files have at most 400 lines, scripts 100, C++ and Lua of at most 100 columns" {
   local file
@@ -175,13 +163,11 @@ rule_lengths() {
 
 # The names of keys and channels that C++ and scripts both know stand in one file for each language.
 rule_names() {
-  local file
-  for file in $(sources "$1" src cmd) $(files "$1" '*.lua'); do
-    [[ $file != src/store/redis/redis_keys.hpp && $file != src/store/redis/scripts/parts/names.lua ]] || continue
-    sed -E -e 's,//.*|--.*,,' "$1/$file" | grep -nE '["'"'"'](dlock:[a-z]+:|redisson_|:rwlock_)' | sed "s,^,$file:," || true
-    [[ $file != *.lua ]] || grep -nE "'(TIME|TYPE)'" "$1/$file" | grep -vE "may\('(TIME|TYPE)'" |
-      sed "s,^,$file:," | grep -vE 'parts/(time|types).lua:' || true
-  done
+  { sources "$1" src cmd && files "$1" '*.lua'; } |
+    grep -vxE 'src/store/redis/(redis_keys\.hpp|scripts/parts/names\.lua)' | lines "$1" '' |
+    sed -E -e 's,//.*|--.*,,' | in_text '["'"'"'](dlock:[a-z]+:|redisson_|:rwlock_)'
+  files "$1" '*.lua' | grep -vE 'parts/(time|types)\.lua$' | lines "$1" "'(TIME|TYPE)'" |
+    grep -vE "may\('(TIME|TYPE)'" || true
 }
 @test "names of keys and channels, the server's time and the type of a key are in one place each" {
   holds rule_names
@@ -196,11 +182,10 @@ rule_names() {
 }
 
 rule_spdx() {
-  local file
-  for file in $(sources "$1" src cmd tests) \
-    $(files "$1" '*.bats' '*.bash' CMakeLists.txt '*.cmake'); do
-    head -2 "$1/$file" | grep -q 'SPDX-License-Identifier: MIT' || echo "$file"
-  done
+  local names
+  names=$(sources "$1" src cmd tests && files "$1" '*.bats' '*.bash' CMakeLists.txt '*.cmake')
+  grep -vxFf <(of_files "$1" grep -Hn -m 1 'SPDX-License-Identifier: MIT' <<<"$names" |
+    sed -nE 's/:[12]:.*//p') <<<"$names" || true
 }
 @test "every source says its licence first" {
   holds rule_spdx
@@ -208,17 +193,23 @@ rule_spdx() {
   fails rule_spdx
 }
 
+# The list is in the CMakeLists.txt of the folder of a source, or of the next folder above that has one.
+# The programs of the bats suites are compiled by these.
 rule_listed() {
-  local file folder
-  for file in $(sources "$1" src cmd tests | grep '\.cpp$'); do
-    folder=$file
-    while folder=$(dirname "$folder") && [ ! -e "$1/$folder/CMakeLists.txt" ]; do
-      [ "$folder" != . ] || break
-    done
-    # Programs of the bats suites are compiled by them.
-    [[ $file != tests/support/programs/* ]] || continue
-    grep -qE "(^|[ (])${file#"$folder"/}([ )]|\$)" "$1/$folder/CMakeLists.txt" 2>/dev/null || echo "$file"
-  done
+  files "$1" CMakeLists.txt | of_files "$1" grep -H '' |
+    awk -F: '
+      NR == FNR { # of a CMakeLists.txt
+        folder = $1; sub(/[^\/]*$/, "", folder); has[folder] = 1
+        text = substr($0, length($1) + 2); gsub(/\(/, "( ", text); gsub(/\)/, " )", text)
+        n = split(text, words, /[ ]/)
+        for (i = 1; i <= n; ++i) listed[folder words[i]] = 1
+        next
+      }
+      /\.cpp$/ && !/^tests\/support\/programs\// {
+        folder = $0
+        do sub(/[^\/]*\/?$/, "", folder); while (folder != "" && !(folder in has))
+        if (!(folder in has) || !($0 in listed)) print
+      }' - <(sources "$1" src cmd tests)
 }
 @test "every source is in the list of its CMakeLists.txt" {
   holds rule_listed
@@ -251,21 +242,14 @@ rule_stores() {
   assert_output ""
 }
 
-# included_first TREE HEADER: by the source of its name, and so compiled alone by every build that
-# takes each file for itself.
-included_first() {
-  local source=$1/${2%.hpp}.cpp
-  [ -e "$source" ] && [ "$(includes "$source" | head -n 1)" = "\"${2#src/}\"" ]
-}
 rule_headers() {
-  local file
-  for file in $(sources "$1" src cmd | grep '\.hpp$'); do
-    [ "$(grep -c '^#pragma once$' "$1/$file")" = 1 ] || echo "$file: no pragma once"
-    ! included_first "$1" "$file" || continue
-    printf '#include "%s"\n#include "%s"\n' "$1/$file" "$1/$file" |
-      "${CXX:-g++}" -std=c++20 -fsyntax-only -I"$1/src" -I"$1" -x c++ - >/dev/null 2>&1 ||
-      echo "$file: does not compile alone"
-  done
+  sources "$1" src cmd | grep '\.hpp$' | of_files "$1" grep -Hc '^#pragma once$' |
+    sed -n '/:1$/!s/:[0-9]*$/: no pragma once/p'
+  # shellcheck disable=SC2016  # of the inner shell
+  to_compile "$1" src cmd | of_files "$1" -n 1 -P "$(nproc)" sh -c '
+    printf "#include \"%s\"\n#include \"%s\"\n" "$0" "$0" |
+      "${CXX:-g++}" -std=c++20 -fsyntax-only -Isrc -I. -x c++ - >/dev/null 2>&1 ||
+      echo "$0: does not compile alone"'
 }
 @test "every header compiles alone and twice" {
   holds rule_headers
@@ -273,15 +257,27 @@ rule_headers() {
   fails rule_headers
   bad src/a.hpp 'struct A {};'
   fails rule_headers
+  bad src/a.hpp '#pragma once' '#include "b.hpp"'
+  printf '%s\n' '#pragma once' '#include "a.hpp"' 'std::string text;' >"$BAD/src/b.hpp"
+  fails rule_headers # though each is what the other includes first
+  bad src/a.hpp '#pragma once' 'std::string text;'
+  printf '%s\n' '#include "a.hpp"' >"$BAD/src/a.cpp"
+  run -0 rule_headers "$BAD"
+  assert_output "" # the build finds it
+  sed -i '1i #include <string>' "$BAD/src/a.cpp"
+  fails rule_headers
 }
 
 # Behind the licence, 3 to 12 lines say what a header promises; small ones may do with less.
 rule_openings() {
-  local file lines
-  for file in $(sources "$1" src cmd | grep '\.hpp$'); do
-    lines=$(sed -n '2,/^[^/]/p' "$1/$file" | grep -c '^//' || true)
-    [ "$lines" -ge 1 ] && [ "$lines" -le 20 ] || echo "$file: opens with $lines lines"
-  done
+  sources "$1" src cmd | grep '\.hpp$' | of_files "$1" awk '
+    FNR == 1 { open = 1; next }
+    open && /^\/\// { ++lines[FILENAME] }
+    FNR > 2 && /^[^\/]/ { open = 0 }
+    END {
+      for (i = 1; i < ARGC; ++i)
+        if (lines[ARGV[i]] < 1 || lines[ARGV[i]] > 20) print ARGV[i] ": opens with " lines[ARGV[i]] + 0 " lines"
+    }'
 }
 @test "every header opens with what it promises" {
   holds rule_openings
@@ -306,25 +302,13 @@ rule_scripts() {
 
 # --- words -------------------------------------------------------------------------------------
 
-# strings FILE: the string literals of C++, comments left out.
-strings() {
-  sed -E 's,^(([^"/]|"([^"\\]|\\.)*"|/[^/"])*)//.*,\1,' "$1" | grep -oE '"([^"\\]|\\.)*"' || true
-}
-# What users read: a text in it may be broken over two lines, so lines are joined.
-user_texts() { # TREE FILE
-  case $2 in
-    *.[ch]pp) strings "$1/$2" ;;
-    CHANGELOG.md) sed -n '/^## \[Unreleased\]/,/^## \[[0-9]/p' "$1/$2" ;;
-    *) cat "$1/$2" ;;
-  esac | tr -s '\n" ' ' '
-}
 rule_words() {
-  local file words='whoever|whomever|nobody|somebody|everybody|anybody|(given|gives?|giving|gave) (it |them |the lock |the hold )?back|told of|is told|are told|looked after|who (has|holds) it'
-  for file in $(sources "$1" src cmd) \
-    $(cd "$1" && find README.md CHANGELOG.md man completions packaging/examples packaging/release/built.py -type f 2>/dev/null | sort); do
-    user_texts "$1" "$file" | grep -oiE "(.{0,40}[^[:alpha:]]|^)($words)([^[:alpha:]].{0,20}|\$)" |
-      sed "s,^,$file: ," || true
-  done
+  local file text words='whoever|whomever|nobody|somebody|everybody|anybody|(given|gives?|giving|gave) (it |them |the lock |the hold )?back|told of|is told|are told|looked after|who (has|holds) it'
+  user_texts "$1" | grep -iE "^[^:]*:.*[^[:alpha:]]($words)([^[:alpha:]]|\$)" |
+    while IFS= read -r text; do
+      file=${text%%:*}
+      grep -oiE "(.{0,40}[^[:alpha:]]|^)($words)([^[:alpha:]].{0,20}|\$)" <<<"${text#*: }" | sed "s,^,$file: ,"
+    done || true
 }
 @test "texts for users name the holder, the waiter and the release, not whoever gives back" {
   holds rule_words
@@ -345,10 +329,7 @@ rule_words() {
 
 # Comments are plain sentences: no genitive without a noun before it, no "none" in place of a noun.
 rule_comments() {
-  local file
-  for file in $(sources "$1" src cmd); do
-    grep -nE '// (Of|The same) |//.*\b(is none|none of them)\b' "$1/$file" | sed "s,^,$file:," || true
-  done
+  sources "$1" src cmd | lines "$1" '// (Of|The same) |//.*\b(is none|none of them)\b'
 }
 @test "comments do not begin with a genitive, and name what they mean" {
   holds rule_comments
