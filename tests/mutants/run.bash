@@ -52,15 +52,18 @@ evidence() { tail -n "${1:-15}" "$log" | sed 's/^/    /'; }
 
 # --- the copy ----------------------------------------------------------------------------------
 
+# sums FOLDER: the sum and the name of each source of the project that is in FOLDER.
+sums() {
+  git ls-files -zco --exclude-standard | (cd "$1" && xargs -0 sha256sum 2>/dev/null) | sort || true
+}
 # Both put times back or set new ones such that ninja compiles what differs, and no more.
 copy_sources() {
   local file
   mkdir -p "$tree"
-  while IFS= read -r -d '' file; do
-    if [ ! -e "$file" ] || cmp -s "$file" "$tree/$file"; then continue; fi
-    mkdir -p "$tree/$(dirname "$file")"
-    cp "$file" "$tree/$file" || [ ! -e "$file" ] # another suite's, and gone
-  done < <(git ls-files -zco --exclude-standard)
+  comm -23 <(sums .) <(sums "$tree") | sed 's/^[^ ]* .//' | xargs -rd '\n' cp --parents -t "$tree" 2>"$log" ||
+    while IFS= read -r file; do
+      cmp -s "$file" "$tree/$file" || [ ! -e "$file" ] || { cat "$log" >&2 && return 1; }
+    done < <(git ls-files -co --exclude-standard) # what is gone was of another suite
   (cd "$tree" && find . -path ./build -prune -o -type f -printf '%P\n') | sort |
     comm -23 - <(git ls-files -co --exclude-standard | sort) | (cd "$tree" && xargs -rd '\n' rm -f)
 }
