@@ -63,7 +63,8 @@ to_compile() {
 }
 
 # user_texts TREE: what users read, each file as one line FILE: TEXT, as a sentence may be broken over two
-# lines. Of C++ these are the string literals, without those in comments; of CHANGELOG.md what is new.
+# lines. Of C++ these are the string literals, without those in comments; of CHANGELOG.md what came after
+# 0.1.0.
 user_texts() {
   {
     sources "$1" src cmd | of_files "$1" grep -aH '"'
@@ -72,9 +73,8 @@ user_texts() {
   } | awk '
     { file = $0; sub(/:.*/, "", file); text = substr($0, length(file) + 2) }
     file == "CHANGELOG.md" {
-      if (text ~ /^## \[Unreleased\]/) new = 1
-      if (!new) next
-      if (text ~ /^## \[[0-9]/) new = 0
+      if (text ~ /^## \[0\.1\.0\]/) old = 1
+      if (old) next
     }
     file ~ /\.[ch]pp$/ {
       if (match(text, /^([^"\/]|"([^"\\]|\\.)*"|\/[^\/"])*\/\//)) text = substr(text, 1, RLENGTH - 2)
