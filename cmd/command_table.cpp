@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "cmd/commands.hpp"
+#include "cmd/help_notes.hpp"
 #include "store/open_store.hpp"
 
 #include <algorithm>
@@ -99,7 +100,9 @@ void add_option(std::string& out,
   add_help(out, left, help);
 }
 
-std::string help_of(const Setting& setting) {
+std::string help_of(const Setting& setting, std::string_view command) {
+  const std::string_view there = meaning_in(command, setting.name);
+  if (!there.empty()) return std::string(there);
   return std::string(setting.help) + (setting.name == "url" ? store_forms() : "");
 }
 
@@ -113,8 +116,12 @@ void add_commands(std::string& out) {
   add_help(out, "  version", "print the version");
 }
 
-// Appends the usage of a command and its options: those named in `often`, or all if that is empty.
-void add_command(std::string& out, const CommandSpec& command, std::string_view often) {
+// Appends the usage of a command and, below `heading`, its options: those named in `often`, or all
+// if that is empty.
+void add_command(std::string& out,
+                 const CommandSpec& command,
+                 std::string_view heading,
+                 std::string_view often) {
   out +=
       "usage: dlock " + std::string(command.usage) + "\n\n" + std::string(command.summary) + "\n";
   std::string own;
@@ -126,17 +133,20 @@ void add_command(std::string& out, const CommandSpec& command, std::string_view 
       add_option(own, one.spec.flags, one.value, one.help);
   }
   for (const Setting& one : all_settings()) {
-    if (is_option_of(one, command.name) && is_shown(one.name))
-      add_option(own, one.flags, one.value, help_of(one));
+    const bool is_own =
+        is_option_of(one, command.name) || !meaning_in(command.name, one.name).empty();
+    if (is_own && is_shown(one.name))
+      add_option(own, one.flags, one.value, help_of(one, command.name));
   }
-  if (!own.empty()) out += "\noptions:\n" + own;
+  if (!own.empty()) out += "\n" + std::string(heading) + ":\n" + own;
 }
 
-void add_common_options(std::string& out) {
+// Appends the options that every command has, but those that mean something else in `command`.
+void add_common_options(std::string& out, std::string_view command) {
   out += "\noptions of every command:\n";
   for (const Setting& one : all_settings()) {
-    if (one.commands.empty() && !one.flags.empty())
-      add_option(out, one.flags, one.value, help_of(one));
+    if (one.commands.empty() && !one.flags.empty() && meaning_in(command, one.name).empty())
+      add_option(out, one.flags, one.value, help_of(one, command));
   }
   for (const LocalOption& one : k_local) {
     if (one.commands.empty()) add_option(out, one.spec.flags, one.value, one.help);
@@ -148,16 +158,7 @@ constexpr std::string_view k_notes =
     "DUR is a time: 250ms, 10s, 2m, 1h30m, 1d; a number without a unit is seconds.\n"
     "The store comes from --url, else DLOCK_URL, else the configuration file,\n"
     "else REDIS_URL, else redis://127.0.0.1:6379.\n"
-    "\n"
-    "exit status of run: the status of CMD, or\n"
-    "  64  wrong usage                       69  the store is unreachable or refuses\n"
-    "  75  the lock is busy                  77  wrong password or missing rights\n"
-    "  78  wrong configuration               79  the lease was lost, CMD was stopped\n"
-    "  124 a limit stopped CMD               125 dlock itself failed\n"
-    "  126 CMD cannot be executed            127 CMD was not found\n"
-    "\n"
-    "example:\n"
-    "  ";
+    "\n";
 
 constexpr std::string_view k_example = "DLOCK_URL=redis://db1:6379 dlock run order-42 -- ./job.sh";
 
@@ -279,26 +280,27 @@ std::string help_text(const std::string& command) {
   std::string_view example = k_example;
   if (command.empty()) add_commands(out);
   if (const CommandSpec* const spec = find_command(command); spec != nullptr) {
-    add_command(out, *spec, "");
+    add_command(out, *spec, "options", "");
     example = spec->example;
   }
-  add_common_options(out);
-  out += std::string(k_notes) + std::string(example) + "\n\nMore: ";
+  add_common_options(out, command);
+  out += std::string(k_notes) + exit_statuses(command) + "\nexample:\n  " + std::string(example) +
+         "\n\nMore: ";
   return out + (command.empty() ? "dlock help COMMAND, " : "") + "man dlock\n";
 }
 
 std::string short_help_text(const std::string& command) {
   const CommandSpec* const spec = find_command(command);
+  const std::string more =
+      spec == nullptr ? "dlock COMMAND -h, dlock --help" : "dlock " + command + " --help";
   std::string out;
   if (spec == nullptr) {
     out = "usage: dlock [OPTION...] COMMAND ...\n\nRun a command under a distributed lock.\n\n";
     for (const CommandSpec& one : all_commands())
       add_help(out, "  " + std::string(one.name), one.summary);
   } else {
-    add_command(out, *spec, spec->often);
+    add_command(out, *spec, "some options (all: " + more + ")", spec->often);
   }
-  const std::string more =
-      spec == nullptr ? "dlock COMMAND -h, dlock --help" : "dlock " + command + " --help";
   return out + "\nThe store: --url or DLOCK_URL, such as redis://host:6379 or sqlite:///file\n" +
          "Example:   " + std::string(spec == nullptr ? k_example : spec->example) +
          "\nMore:      " + more + ", man dlock\n";

@@ -19,7 +19,7 @@ NAMES = {"DUR": "duration", "N": "number", "ID": "owner id"}  # of other values:
 EXCLUSIVE = [["--nonblock", "--wait"], ["--shared", "--exclusive", "--slots"]]
 REPEATABLE = ["--and", "--verbose"]
 ALONE = ["--version", "-h", "--help"]
-SHORTER = {"--url": "the store", "--quiet": "log errors only; inspect: print nothing"}
+SHORTER = {"--url": "the store", "--quiet": "log errors only; inspect, doctor: print nothing"}
 
 BEGIN = "# --- written by ./dev completions from the help ---"
 END = "# --- end of what ./dev completions writes ---"
@@ -88,12 +88,15 @@ def read_help(dlock: str) -> Table:
         name, _, rest = usage.partition(" ")
         commands[name] = text
         operands[name] = rest.replace("[OPTION...]", "").strip()
+    common = options(whole, "options of every command")
     for name in commands:
         if name not in ("help", "version"):
-            own[name] = options(help_of(name), "options")
+            # An option of every command may mean something else in one, and is described there then.
+            own[name] = [one for one in options(help_of(name), "options")
+                         if one.flags not in [other.flags for other in common]]
     url = dict(entries(whole, "options of every command"))["--url URL"]
     urls = list(dict.fromkeys(re.findall(r"[a-z+]+:///?", url)))
-    return Table(commands, operands, options(whole, "options of every command"), own, urls)
+    return Table(commands, operands, common, own, urls)
 
 
 def flags_of(some: list[Option]) -> list[str]:

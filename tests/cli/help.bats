@@ -15,16 +15,47 @@ column_of() {
   echo "${#line}"
 }
 
-@test "every help fits 80 columns of ASCII, and has the store, the units, the statuses and an example" {
+@test "every help fits 80 columns of ASCII, and has the store, the units and an example" {
   for words in '' run acquire renew release wait inspect list forget force-release; do
     # shellcheck disable=SC2086  # none or one
     run -0 "$DLOCK" help $words
     refute_line --regexp '^.{81}'
     refute_line --regexp '[^ -~]'
-    for text in redis://127.0.0.1:6379 DLOCK_URL 250ms '75  the lock is busy' "dlock ${words:-run}"; do
+    for text in redis://127.0.0.1:6379 DLOCK_URL 250ms "dlock ${words:-run}"; do
       assert_output --partial "$text"
     done
   done
+}
+
+# statuses COMMAND: the exit statuses that its help has.
+statuses() { "$DLOCK" help "$1" | sed -nE '/^exit status/,/^$/s/^  ([0-9]+) +.*/\1/p' | xargs; }
+
+@test "the help of a command has the exit statuses of that command, and no others" {
+  local taken=64\ 69\ 75\ 77\ 78
+  assert_equal "$("$DLOCK" --help | sed -nE '/^exit status of run/,/^$/s/^  ([0-9]+) +.*/\1/p' | xargs)" "$(statuses run)"
+  assert_equal "$(statuses run)" "$taken 79 124 125 126 127"
+  assert_equal "$(statuses acquire)" "0 $taken 125"
+  assert_equal "$(statuses renew)" "0 64 69 77 78 79 125"
+  assert_equal "$(statuses wait)" "0 $taken 125"
+  assert_equal "$(statuses config)" "0 64 78 125"
+  for command in release force-release; do assert_equal "$(statuses "$command")" "0 1 $taken 125"; done
+  for command in inspect forget doctor; do assert_equal "$(statuses "$command")" "0 1 64 69 77 78 125"; done
+  assert_equal "$(statuses list)" "0 64 69 77 78 125"
+}
+
+@test "an option that means something else in one command is described so in the help of that command" {
+  local count
+  for words in inspect\ NAME doctor\ answer; do
+    # shellcheck disable=SC2086  # the command, and a word of its text
+    set -- $words
+    run -0 "$DLOCK" help "$1"
+    assert_output --regexp "-q, --quiet +print nothing: [^-]*$2"
+    count=$(grep -c -- '--quiet' <<<"$output")
+    assert_equal "$1 $count" "$1 1"
+  done
+  run -0 "$DLOCK" help renew
+  assert_output --regexp '--ttl DUR +the lease from now on \(default: that of acquire'
+  refute_output --partial 30s
 }
 
 @test "a usage error points to the help, and guesses what was meant" {
@@ -99,6 +130,7 @@ column_of() {
     done < <(grep -E '^  -' <<<"$output")
   done
   run -0 "$DLOCK" run -h
+  assert_line 'some options (all: dlock run --help):'
   for option in --nonblock --wait --slots --ttl --once-per; do assert_output --partial -- "$option"; done
   refute_output --partial -- --result-file
 }
