@@ -73,6 +73,7 @@ crontab_commands() {
   assert_output "import-prices under import-prices: "
 }
 
+# shellcheck disable=SC2016  # for the job to expand
 @test "the nightly cron job and the service run on one host: the next is skipped, unless the first one failed" {
   local command
   stand_in local/db-maintenance
