@@ -13,12 +13,23 @@ told() { # NAME ARG…: `dlock run` that writes all its events to $T/NAME.err
   dlock_run "$name" -v --log-format json "$@"
 }
 said() { grep -qs "\"event\":\"$2\"" "$T/$1.err"; }
-# shows NAME EVENT…: every line of the log is as its schema says, and these are among them.
+# shows NAME EVENT…: every line of the log is as its schema says, and these are among them. The end of the
+# test looks at all its logs, as that takes one process of Python.
+SHOWN=()
 shows() {
-  local seen event
-  seen=$(schema log "$T/$1.err") || { echo "$seen"; return 1; }
-  for event in "${@:2}"; do
-    [[ " $seen " == *" $event "* ]] || { echo "no $event in: $seen"; return 1; }
+  SHOWN+=("${*:2}")
+  cp "$T/$1.err" "$T/${#SHOWN[@]}.shown"
+}
+all_shown() {
+  local i event files=() seen=()
+  for ((i = 1; i <= ${#SHOWN[@]}; ++i)); do files+=("$T/$i.shown"); done
+  [ ${#files[@]} != 0 ] || return 0
+  schema log "${files[@]}" >"$T/seen" || return 1
+  mapfile -t seen <"$T/seen"
+  for i in "${!SHOWN[@]}"; do
+    for event in ${SHOWN[i]}; do
+      [[ " ${seen[i]} " == *" $event "* ]] || { echo "no $event in: ${seen[i]}"; return 1; }
+    done
   done
 }
 is_stopped() { [[ $(sed 's/.*) \(.\).*/\1/' "/proc/$1/stat") == T ]]; }
@@ -226,6 +237,9 @@ until_go='touch "$0/child"; until [ -e "$0/go" ]; do sleep 0.02; done'
 }
 
 teardown() {
+  local ok=yes
+  all_shown || ok=""
   clean_up
   [ -z "${FOLDER:-}" ] || rm -rf "$FOLDER"
+  [ -n "$ok" ]
 }

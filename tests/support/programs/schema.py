@@ -4,8 +4,10 @@
 
     schema.py NAME [FILE…]    each FILE, or standard input, is such an object; with the name log, each
                               line of it is one. Prints the events of a log, in order
-    schema.py loose NAME [FILE…]   prints what could be missing, or of another type, without being
-                              noticed: a member as locks[].token, with its event in a log
+    schema.py fits FILE…      each FILE is such an object, NAME being the end of its name, as in 3.inspect.
+                              Prints what could be missing, or of another type, without being noticed: a
+                              member as locks[].token
+    schema.py schemas         each schema is one
 
 Here the schemas are closed: a member that a schema does not name is wrong, although a reader of dlock's
 JSON has to ignore it. So a new member must come into the schema.
@@ -34,10 +36,13 @@ def close(schema):
         schema["unevaluatedProperties"] = False
 
 
-def closed(name):
+def read(name):
     with open(os.path.join(FOLDER, f"{name}.schema.json"), encoding="utf-8") as file:
-        schema = json.load(file)
-    jsonschema.Draft202012Validator.check_schema(schema)
+        return json.load(file)
+
+
+def closed(name):
+    schema = read(name)
     close(schema)
     return jsonschema.Draft202012Validator(schema)
 
@@ -64,7 +69,6 @@ def members(value, names=""):
 
 def loose(validator, value):
     """Yields the members that the schema does not hold fast, one change at a time."""
-    event = value.get("event", "")
     for holder, key, names in list(members(value)):
         kept = dict(holder)
         changes = ((("less", {k: v for k, v in kept.items() if k != key}),
@@ -75,25 +79,32 @@ def loose(validator, value):
             holder.clear()
             holder.update(changed)
             if validator.is_valid(value):
-                yield f"{event} {names} {how}".strip()
+                yield f"{names} {how}"
             holder.clear()
             holder.update(kept)
 
 
-def main():
-    words = sys.argv[1:]
-    only_loose = words[0] == "loose"
-    name, *paths = words[only_loose:]
-    paths = paths or ["/dev/stdin"]
-    validator = closed(name)
-    if only_loose:
-        for path in paths:
-            with open(path, encoding="utf-8") as file:
-                texts = file.readlines() if name == "log" else [file.read()]
-            for text in texts:
-                print(*loose(validator, json.loads(text)), sep="\n")
-        return
+def fits(paths):
+    validators = {name: closed(name) for name in {path.rsplit(".", 1)[1] for path in paths}}
     for path in paths:
+        validator = validators[path.rsplit(".", 1)[1]]
+        with open(path, encoding="utf-8") as file:
+            value = check(validator, file.read())
+        for change in loose(validator, value):
+            print(change)
+
+
+def main():
+    name, *paths = sys.argv[1:]
+    if name == "schemas":
+        for file in os.listdir(FOLDER):
+            jsonschema.Draft202012Validator.check_schema(read(file.split(".")[0]))
+        return
+    if name == "fits":
+        fits(paths)
+        return
+    validator = closed(name)
+    for path in paths or ["/dev/stdin"]:
         with open(path, encoding="utf-8") as file:
             if name != "log":
                 check(validator, file.read())
