@@ -13,8 +13,8 @@ told() {
   shift
   dlock_run "$name" -v --log-format json "$@"
 }
-names() { python3 "$PROGRAMS/events.py" "$T/$1.err" names; }
-get() { python3 "$PROGRAMS/events.py" "$T/$1.err" get "$2" "$3"; }
+names() { python3 -S "$PROGRAMS/events.py" "$T/$1.err" names; }
+get() { python3 -S "$PROGRAMS/events.py" "$T/$1.err" get "$2" "$3"; }
 
 # says NAME EVENT…: exactly these, in this order, behind the message that names the store, and
 # without the renewals and outages between them.
@@ -243,7 +243,7 @@ dlock: "quiet": the command did not end in time; killing it'
 
 @test "Ctrl-Z: stopped, with the end of the lease" {
   echo "PS1='ready> '" >"$T/rc"
-  TERM=xterm HISTFILE=/dev/null run timeout 60 python3 "$PROGRAMS/pty_run.py" 'expect:ready> ' \
+  TERM=xterm HISTFILE=/dev/null run timeout 60 python3 -S "$PROGRAMS/pty_run.py" 'expect:ready> ' \
     "send:$DLOCK -v --log-format json run --ttl 60s z -- $TICKER $TICKS code 9 2>$T/a.err\r" \
     "file:$TICKS=tick" 'send:\x1a' 'expect:Stopped' 'expect:ready> ' \
     'send:kill %1; fg\r' 'expect:ready> ' 'send:exit 0\r' \
@@ -312,10 +312,11 @@ P
 
 # Whatever was told, each line is as the schema says.
 teardown() {
-  local file ok=yes
+  local file files=() ok=yes
   for file in "$T"/*.err; do
-    [ "$(head -c 1 "$file")" != "{" ] || python3 "$PROGRAMS/schema.py" log "$file" >/dev/null || ok=""
+    [ "$(head -c 1 "$file")" != "{" ] || files+=("$file")
   done
+  [ ${#files[@]} = 0 ] || python3 "$PROGRAMS/schema.py" log "${files[@]}" >/dev/null || ok=""
   clean_up
   [ -n "$ok" ]
 }

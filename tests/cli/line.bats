@@ -90,7 +90,7 @@ hand_offs() {
   eventually 10s grep -qE "waiting [0-9]+s for \"placed\", 3rd of 3, held by .* pid $HOLDER .*nightly import" \
     "$T/waiter-3.err"
   grep -q '1st of 3' "$T/waiter-1.err" || eventually 10s grep -q '1st of 3' "$T/waiter-1.err"
-  run -130 timeout 60 python3 "$PROGRAMS/pty_run.py" 'expect:4th of 4' 'expect:4th of 4' 'send:\x03' end -- \
+  run -130 timeout 60 python3 -S "$PROGRAMS/pty_run.py" 'expect:4th of 4' 'expect:4th of 4' 'send:\x03' end -- \
     "$DLOCK" run placed -- touch "$MARKER" 3>&-
   refute_output --partial $'\n' # all of it in one line
   assert_not_started
@@ -131,8 +131,8 @@ print(lock[\"waiting\"], *(waiter[\"pid\"] for waiter in lock[\"line\"]))"'
   # What it says comes after a second, and its place in the line with it.
   dlock_run b -v --log-format json -w 4s told -- true
   ends 20s b "exit 75"
-  [ "$(python3 "$PROGRAMS/events.py" "$T/b.err" get waiting place)" = 2 ]
-  [ "$(python3 "$PROGRAMS/events.py" "$T/b.err" get waiting waiting)" = 2 ]
+  [ "$(python3 -S "$PROGRAMS/events.py" "$T/b.err" get waiting place)" = 2 ]
+  [ "$(python3 -S "$PROGRAMS/events.py" "$T/b.err" get waiting waiting)" = 2 ]
 }
 
 @test "a waiter that gives up, by -w or by a signal, is out of the line at once" {

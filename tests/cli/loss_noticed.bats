@@ -153,8 +153,8 @@ blind() {
   dlock_run a -v --log-format json --ttl 6s blind -- "$TICKER" "$TICKS"
   eventually 10s ticking
   eventually 5s grep -q '"event":"untracked"' "$T/a.err" || { cat "$T/a.err"; return 1; }
-  [[ $(python3 "$PROGRAMS/events.py" "$T/a.err" get untracked text) == *NOPERM* ]]
-  [ "$(python3 "$PROGRAMS/events.py" "$T/a.err" get untracked level)" = info ]
+  [[ $(python3 -S "$PROGRAMS/events.py" "$T/a.err" get untracked text) == *NOPERM* ]]
+  [ "$(python3 -S "$PROGRAMS/events.py" "$T/a.err" get untracked level)" = info ]
   eventually 5s grep -q '"event":"renewed"' "$T/a.err"
   tracked 0
   at=$(boot_ms)

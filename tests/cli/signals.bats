@@ -207,9 +207,9 @@ takes_signals() { find "/proc/$1/fd" -lname '*signalfd*' | grep -q .; }
   local options
   for options in "--ignore HUP,INT,USR2 --block USR1,TERM" "--ignore CHLD,PIPE,TSTP" "--block CHLD,INT,RTMIN" " "; do
     # shellcheck disable=SC2086  # words on purpose
-    python3 "$PROGRAMS/spawn.py" $options -- grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status >"$T/direct"
+    python3 -S "$PROGRAMS/spawn.py" $options -- grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status >"$T/direct"
     # shellcheck disable=SC2086
-    python3 "$PROGRAMS/spawn.py" $options -- "$DLOCK" run mask -- grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status >"$T/under"
+    python3 -S "$PROGRAMS/spawn.py" $options -- "$DLOCK" run mask -- grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status >"$T/under"
     diff "$T/direct" "$T/under"
   done
 }

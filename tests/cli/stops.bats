@@ -57,7 +57,7 @@ until_go=(sh -c 'echo $$ >"$T/command"; echo $PPID >"$T/pid"; mv "$T/pid" "$T/dl
   export T
   # The interactive shell gives that script a process group which can be stopped (setpgid(2)).
   # shellcheck disable=SC2016
-  run -9 timeout 60 python3 "$PROGRAMS/pty_run.py" -- bash --norc -ic 'sh -c "$0" sh "$@"; exit $?' \
+  run -9 timeout 60 python3 -S "$PROGRAMS/pty_run.py" -- bash --norc -ic 'sh -c "$0" sh "$@"; exit $?' \
     'sh "$T/stop-alone" & "$DLOCK" run with-terminal -- "$@"' "${until_go[@]}" 3>&-
   [[ $output == *'the lease of "with-terminal" expires'* ]]
 }

@@ -187,7 +187,7 @@ P
   mkfifo "$T/stuck"
   exec 8<>"$T/stuck"
   head -c 1000000 /dev/zero | timeout 1 cat >&8 || true
-  python3 "$PROGRAMS/spawn.py" --report "$T/a.end" --pid "$T/a.pid" -- "$DLOCK" -v run \
+  python3 -S "$PROGRAMS/spawn.py" --report "$T/a.end" --pid "$T/a.pid" -- "$DLOCK" -v run \
     --ttl 3s -k 200ms stuck -- sh -c 'sleep 5; exit 5' 2>&8 3>&- &
   STARTED+=($!)
   eventually 5s key_exists stuck

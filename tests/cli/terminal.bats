@@ -264,7 +264,7 @@ P
 }
 
 @test "a command that ignores HUP keeps its lock when the terminal is closed" {
-  spawn a python3 "$PROGRAMS/pty_run.py" "file:$TICKS=tick" hangup -- \
+  spawn a python3 -S "$PROGRAMS/pty_run.py" "file:$TICKS=tick" hangup -- \
     "$DLOCK" run --ttl 3s -k 200ms unhung -- "$TICKER" "$TICKS" ignore 1 for 6000 code 7
   eventually 8s ticking
   eventually 8s renewed_since "$(last_tick)"

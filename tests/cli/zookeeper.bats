@@ -234,7 +234,7 @@ NAMES
 }
 
 @test "the nodes are those of Curator, or with layout=kazoo those of kazoo" {
-  look() { run -0 "$DLOCK" "${@:2}" a -- python3 "$PROGRAMS/zk.py" "$(port_of 0)" children /a; assert_output --regexp "$1"; }
+  look() { run -0 "$DLOCK" "${@:2}" a -- python3 -S "$PROGRAMS/zk.py" "$(port_of 0)" children /a; assert_output --regexp "$1"; }
   local uuid='[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
   look "^_c_$uuid-lock-[0-9]{10}$" run
   look "^_c_$uuid-__WRIT__[0-9]{10}$" run -x

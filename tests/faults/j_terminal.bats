@@ -14,7 +14,7 @@ setup() {
   shell=(bash --noprofile --rcfile "$T/rc" --noediting -i)
 }
 
-play() { run --separate-stderr timeout 60 python3 "$PROGRAMS/pty_run.py" "$@" 3>&-; }
+play() { run --separate-stderr timeout 60 python3 -S "$PROGRAMS/pty_run.py" "$@" 3>&-; }
 played() {
   [ "$status" -eq 0 ] && return
   echo "status $status"

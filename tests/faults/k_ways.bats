@@ -153,7 +153,7 @@ owners_left() {
   eval "$("$DLOCK" acquire --ttl 1s steps)"
   run -75 env -u DLOCK_HOLDS "$DLOCK" run -n steps -- true
   eventually 10s is_free steps
-  env -u DLOCK_HOLDS python3 "$PROGRAMS/spawn.py" --pid "$T/a.pid" --report "$T/a.end" -- \
+  env -u DLOCK_HOLDS python3 -S "$PROGRAMS/spawn.py" --pid "$T/a.pid" --report "$T/a.end" -- \
     "$DLOCK" run steps -- sh -c "touch $T/in; $(until_there "$T/go")" 2>"$T/a.err" 3>&- &
   STARTED+=($!)
   eventually 10s test -e "$T/in"

@@ -16,10 +16,10 @@ suite server ticker faults
   proxy blackhole
   ends 15s a "exit 79"
   local names safe_until
-  names=$(python3 "$PROGRAMS/events.py" "$T/a.err" names)
+  names=$(python3 -S "$PROGRAMS/events.py" "$T/a.err" names)
   [[ $names =~ lapsing.*\ term\ .*kill\ .*reaped ]] || { echo "$names"; false; }
   [[ $names != *released* ]]
-  safe_until=$(python3 "$PROGRAMS/events.py" "$T/a.err" get renewed@last safe_until_ns)
+  safe_until=$(python3 -S "$PROGRAMS/events.py" "$T/a.err" get renewed@last safe_until_ns)
   dead_by $((safe_until / 1000000))
 }
 

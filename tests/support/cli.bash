@@ -47,13 +47,13 @@ let_go() {
 
 # free_port: prints a TCP port on which no process listens, and that no other process gets before
 # the server starts.
-free_port() { python3 "$PROGRAMS/free_port.py"; }
+free_port() { python3 -S "$PROGRAMS/free_port.py"; }
 
 # fake_server MODE [TEXT]: starts fake_server.py; sets FAKE_PORT and FAKE_PID.
 fake_server() {
   local out=$BATS_TEST_TMPDIR/fake.port
   : >"$out"
-  python3 "$PROGRAMS/fake_server.py" "$@" >"$out" 2>"$BATS_TEST_TMPDIR/fake.err" 3>&- &
+  python3 -S "$PROGRAMS/fake_server.py" "$@" >"$out" 2>"$BATS_TEST_TMPDIR/fake.err" 3>&- &
   FAKE_PID=$!
   eventually 10s test -s "$out"
   FAKE_PORT=$(cat "$out")
@@ -79,7 +79,7 @@ end_helpers() {
 }
 
 # json PATH: prints the value at PATH (a Python expression on `d`) of the JSON on stdin.
-json() { python3 -c 'import json, sys
+json() { python3 -S -c 'import json, sys
 d = json.load(sys.stdin)
 v = eval(sys.argv[1])
 print(v if isinstance(v, str) else json.dumps(v))' "$1"; }

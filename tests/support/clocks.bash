@@ -10,7 +10,7 @@ build_clock_shim() {
 }
 
 # clock WHOSE WORD…: moves the clocks of WHOSE (see clock.py).
-clock() { python3 "$PROGRAMS/clock.py" "$T/clock-$1" "${@:2}"; }
+clock() { python3 -S "$PROGRAMS/clock.py" "$T/clock-$1" "${@:2}"; }
 
 # with_clocks_of WHOSE PROGRAM COMMAND…: runs COMMAND, a function or a program. All programs in it
 # whose names begin with PROGRAM see the clocks of WHOSE.

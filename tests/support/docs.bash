@@ -3,8 +3,7 @@
 # shellcheck shell=bash disable=SC2034  # the suites read commands
 
 set_up_docs() {
-  bats_load_library bats-support
-  bats_load_library bats-assert
+  load_assertions
   cd "$PROJECT" || return 1
   [ -x "$DLOCK" ] || fail "no program at $DLOCK: build it, or set DLOCK"
   # The commands that the help lists, but not help and version, which have no options of their own.

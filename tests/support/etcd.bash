@@ -53,7 +53,7 @@ leader() {
   local i
   for ((i = 0; i < ETCD_MEMBERS; i++)); do
     ! ETCDCTL_ENDPOINTS=127.0.0.1:$(cut -d' ' -f1 "$ETCD/$i.ports") \
-      e endpoint status -w json 2>/dev/null | python3 -c 'import json, sys
+      e endpoint status -w json 2>/dev/null | python3 -S -c 'import json, sys
 status = json.load(sys.stdin)[0]["Status"]
 sys.exit(status["leader"] != status["header"]["member_id"])' || { echo "$i" && return; }
   done

@@ -59,7 +59,7 @@ end_cgroups() {
 hold_thread() {
   local name=$1
   shift
-  python3 "$PROGRAMS/hold_thread.py" "$@" >"$T/$name.held" 2>&1 3>&- &
+  python3 -S "$PROGRAMS/hold_thread.py" "$@" >"$T/$name.held" 2>&1 3>&- &
   printf -v "${name}_holder" %s $!
   STARTED+=($!)
   eventually 10s file_has "$T/$name.held" held || { cat "$T/$name.held"; return 1; }

@@ -90,7 +90,7 @@ no_row_right_too_many() {
 # Replaces in_line of line.bash, which asks Redis.
 in_line() {
   "$DLOCK" inspect --json "$1" |
-    python3 -c 'import json, sys; print(json.load(sys.stdin)["locks"][0]["waiting"])'
+    python3 -S -c 'import json, sys; print(json.load(sys.stdin)["locks"][0]["waiting"])'
 }
 
 # count_in_parallel PROCESSES TIMES [URL]: each process adds 1 to a number TIMES times, under one

@@ -34,7 +34,7 @@ spawn() {
   shift
   rm -f "$T/$name.pid" "$T/$name.end"
   # shellcheck disable=SC2086  # the options are words on purpose
-  python3 "$PROGRAMS/spawn.py" --pid "$T/$name.pid" --report "$T/$name.end" ${SPAWN_OPTIONS:-} \
+  python3 -S "$PROGRAMS/spawn.py" --pid "$T/$name.pid" --report "$T/$name.end" ${SPAWN_OPTIONS:-} \
     -- "$@" >"$T/$name.out" 2>"$T/$name.err" 3>&- &
   STARTED+=($!)
   eventually 10s file_has "$T/$name.pid"
@@ -108,7 +108,7 @@ late_by() {
     END { still = before && first - before >= 90 && last - first <= 100
           printf "%d", first && !still ? last - end + 1 : 0 }' "${2:-$TICKS}"
 }
-boot_ms() { python3 -c 'import time; print(int(time.clock_gettime(time.CLOCK_BOOTTIME) * 1000))'; }
+boot_ms() { python3 -S -c 'import time; print(int(time.clock_gettime(time.CLOCK_BOOTTIME) * 1000))'; }
 
 # Succeeds if no process that wrote ticks runs any more, so that nothing more is written.
 ticker_gone() {
@@ -129,7 +129,7 @@ all_gone() {
 start_proxy() {
   export PROXY_CONTROL=$T/proxy.control PROXY_LOG=$T/proxy.log
   echo pass >"$PROXY_CONTROL"
-  python3 "$PROGRAMS/proxy.py" "${1:-$REDIS_SOCKET}" "$PROXY_CONTROL" "$PROXY_LOG" \
+  python3 -S "$PROGRAMS/proxy.py" "${1:-$REDIS_SOCKET}" "$PROXY_CONTROL" "$PROXY_LOG" \
     >"$T/proxy.port" 2>"$T/proxy.err" 3>&- &
   STARTED+=($!)
   eventually 10s file_has "$T/proxy.port"

@@ -57,7 +57,7 @@ zookeeper_answers() {
   local i
   for ((i = 0; i < ZOOKEEPER_SERVERS; i++)); do mode_of "$i" >/dev/null || return; done
 }
-mode_of() { python3 "$PROGRAMS/zk.py" "$(port_of "$1")" mode 2>/dev/null; } # N
+mode_of() { python3 -S "$PROGRAMS/zk.py" "$(port_of "$1")" mode 2>/dev/null; } # N
 
 # signal_server N SIGNAL
 signal_server() { ! is_ours "$(cat "$ZOOKEEPER/$1/pid")" || kill "-$2" "$(cat "$ZOOKEEPER/$1/pid")"; }
@@ -84,7 +84,7 @@ server_that() {
 
 # zk WORD…: runs zk.py at the first server. zk_at N WORD…: runs it at server N.
 zk() { zk_at 0 "$@"; }
-zk_at() { python3 "$PROGRAMS/zk.py" "$(port_of "$1")" "${@:2}"; }
+zk_at() { python3 -S "$PROGRAMS/zk.py" "$(port_of "$1")" "${@:2}"; }
 
 # nodes_of NAME: prints the nodes of a lock. node_of NAME: prints the path of its only node.
 # no_nodes NAME: succeeds if it has no node.
