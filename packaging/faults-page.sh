@@ -64,31 +64,44 @@ means that the lock is free at once.
 ROFF
 }
 
-# Text for roff: dashes, backslashes, and no line that looks like a request.
-roff() { sed -E 's/\\/\\e/g; s/-/\\-/g; s/"/\\(dq/g' | fmt -w 95 | sed -E "s/^([.'])/\\\\\&\\1/"; }
+# escaped TEXT: prints it for roff, as one line.
+escaped() {
+  local text=${1//\\/\\e}
+  text=${text//-/\\-}
+  printf '%s\n' "${text//\"/\\(dq}"
+}
+# Text for roff in lines of some length, none of which looks like a request.
+roff() { escaped "$1" | fmt -w 95 | sed -E "s/^([.'])/\\\\\&\\1/"; }
 
-row() { # ID CLASS FAULT WHAT NOTE, and the tests on standard input, "FILE|NAME"
-  local id=$1 class=$2 fault=$3 what=$4 note=$5 files
-  printf '.TP\n.BR %s " (%s) %s"\n' "$id" "$class" "$(roff <<<"$fault" | xargs -0 | tr -s '\n' ' ' | sed 's/ $//')"
-  roff <<<"${what%.}."
-  files=$({ grep -E "\|([A-Z][0-9]{2} )*$id( [A-Z][0-9]{2})*: " || true; } |
-    sed -E 's,^tests/,,; s,\|.*,,; s/-/\\-/g' | sort -u | paste -sd ' ' | sed 's/ /, /g')
+row() { # ID CLASS FAULT WHAT NOTE FILES
+  local note=$5
+  printf '.TP\n.BR %s " (%s) %s"\n' "$1" "$2" "$(escaped "$3")"
+  roff "${4%.}."
   case $note in
-    pending*) roff <<<"Waits for a later version (${note#pending })." ;;
-    "not run: "*) roff <<<"No test: ${note#not run: }." ;;
-    ?*) roff <<<"${note^}." ;;
+    pending*) roff "Waits for a later version (${note#pending })." ;;
+    "not run: "*) roff "No test: ${note#not run: }." ;;
+    ?*) roff "${note^}." ;;
   esac
-  [ -z "$files" ] || printf 'See\n.IR "%s" .\n' "$files"
+  [ -z "$6" ] || printf 'See\n.IR "%s" .\n' "$6"
+}
+
+# files_of_rows: of lines FILE|NAME, the files of each row as "ID FILE, FILE".
+files_of_rows() {
+  sed -nE 's,^tests/([^|]*)\|(([A-Z][0-9]{2} ?)+): .*,\1 \2,p' | sed 's/-/\\-/g' | sort -u |
+    awk '{ for (i = 2; i <= NF; ++i)
+             if (!seen[$i, $1]++) files[$i] = files[$i] (files[$i] == "" ? "" : ", ") $1 }
+         END { for (id in files) print id, files[id] }'
 }
 
 page() {
-  local tests rows id class fault what note
-  tests=$(fault_tests)
+  local rows id class fault what note files
+  local -A files_of=()
+  while read -r id files; do files_of[$id]=$files; done < <(fault_tests | files_of_rows)
   head_of_page
   for rows in R C N P J K F Q O; do
     printf '.SS %s\n' "$(title_of "$rows")"
     while IFS='|' read -r id class fault what note; do
-      row "$id" "$class" "$fault" "$what" "$note" <<<"$tests"
+      row "$id" "$class" "$fault" "$what" "$note" "${files_of[$id]:-}"
     done < <(grep -v '^#' "tests/faults/rows/$rows.txt")
   done
   printf '.SH SEE ALSO\n.BR dlock (1),\n.BR dlock\\-guarantees (7)\n'
