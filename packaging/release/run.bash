@@ -134,12 +134,21 @@ release_night() {
   if [ $(("$1" % 2)) = 0 ]; then compare --amd64; else release >/dev/null && word_release test; fi
 }
 
+# arm64_unit_tests: builds the unit tests for arm64 beside the program, which stays as it is.
+arm64_unit_tests() {
+  set_epoch
+  cmake build/release-arm64 -DDLOCK_TESTS=ON >/dev/null &&
+    cmake --build build/release-arm64 -j "$(nproc)" --target unit_tests &&
+    cmake build/release-arm64 -DDLOCK_TESTS=OFF >/dev/null
+}
+
 # release_tests [FILE…]: those of tests/release, on what ./dev release has made in build/files.
 release_tests() {
   local names=("$@") file
   need build redis test release keys arm64 install
   [ ${#names[@]} != 0 ] || for file in tests/release/*.bats; do names+=("$(basename "$file" .bats)"); done
   [ -e build/files/SHA256SUMS ] || die "release: there are no files to test: ./dev release"
+  [[ " ${names[*]} " != *" arm64 "* ]] || arm64_unit_tests || return
   # shellcheck disable=SC2034  # run_suites reads them
   pattern="" tags=""
   # shellcheck source=tests/run.bash

@@ -41,6 +41,12 @@ teardown() {
     "$(awk -F '|' '{ print $1, $3 }' "$PROJECT/build/release-arm64/libraries.txt")"
 }
 
+@test "the unit tests pass" {
+  run -0 qemu-aarch64-static -L "$PROJECT/build/root-arm64" "$PROJECT/build/release-arm64/tests/unit_tests" --no-colors=true
+  [[ $output =~ test\ cases:\ +([0-9]+)\ \|\ +([0-9]+)\ passed\ \|\ 0\ failed ]]
+  [ "${BASH_REMATCH[1]}" = "${BASH_REMATCH[2]}" ] && [ "${BASH_REMATCH[2]}" -ge 700 ]
+}
+
 # tried URL [OPTION…]: a run with a status and a token, a nested run, a refusal, a wait, an end. qemu is
 # slow, so dlock may say on stderr that an answer is late.
 tried() {
