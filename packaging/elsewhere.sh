@@ -33,13 +33,12 @@ make_root() {
 # package_of COMPILER: clang++-19 is in clang-19, g++-16 in a package of its own name.
 package_of() { echo "${1/#clang++/clang}"; }
 
-# copy_checkout: puts the files of this checkout, with what is not committed, into the chroot. The
-# folder build of an earlier run stays there; a file keeps its time, so that little is built again.
+# copy_checkout: makes the sources in the chroot those of this checkout.
 copy_checkout() {
-  mkdir -p "$root/dlock"
-  find "$root/dlock" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
-  git ls-files -z --cached --others --exclude-standard | tar -c --null --verbatim-files-from -T - |
-    tar -x -C "$root/dlock" --no-same-owner
+  # shellcheck source=tests/support/copy_sources.bash
+  . tests/support/copy_sources.bash
+  copy_sources "$root/dlock"
+  rm -rf "$root/dlock/.git"
   # The last commit comes along: the time in packages is that of the commit.
   git clone -q --bare --depth 1 "file://$PWD" "$root/dlock/.git"
   git -C "$root/dlock" config core.bare false

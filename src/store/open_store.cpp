@@ -162,24 +162,25 @@ struct Store {
   std::string_view scheme;
   std::string_view form;  // an example of its URL, without the scheme: "://host:6379"
   const Uses& uses;
-  bool tls_settings = false;  // its URLs may have TLS settings
+  bool tls_settings = false;       // its URLs may have TLS settings
+  std::string_view with_tls = {};  // the scheme that encrypts, if this one does not
 };
 constexpr bool k_tls_settings = true;
 
 constexpr std::array<Store, 16> k_stores{{
-    {"redis", "://host:6379", k_redis_uses, k_tls_settings},
+    {"redis", "://host:6379", k_redis_uses, k_tls_settings, "rediss"},
     {"rediss", "://host:6379", k_redis_uses, k_tls_settings},
-    {"redis+sentinel", "://h1,h2,h3/NAME", k_redis_uses, k_tls_settings},
+    {"redis+sentinel", "://h1,h2,h3/NAME", k_redis_uses, k_tls_settings, "rediss+sentinel"},
     {"rediss+sentinel", "://h1,h2,h3/NAME", k_redis_uses, k_tls_settings},
-    {"redis+cluster", "://h1,h2,h3", k_redis_uses, k_tls_settings},
+    {"redis+cluster", "://h1,h2,h3", k_redis_uses, k_tls_settings, "rediss+cluster"},
     {"rediss+cluster", "://h1,h2,h3", k_redis_uses, k_tls_settings},
     {"redis+unix", ":///path", k_redis_uses},
     {"postgresql", "://host/database", k_postgres_uses, k_tls_settings},
     {"mysql", "://host/database", k_mysql_uses, k_tls_settings},
     {"mariadb", "://host/database", k_mysql_uses, k_tls_settings},
-    {"etcd", "://h1,h2,h3", k_etcd_uses},
+    {"etcd", "://h1,h2,h3", k_etcd_uses, k_tls_settings, "etcds"},
     {"etcds", "://h1,h2,h3", k_etcd_uses, k_tls_settings},
-    {"zookeeper", "://h1,h2,h3/folder", k_zookeeper_uses},
+    {"zookeeper", "://h1,h2,h3/folder", k_zookeeper_uses, k_tls_settings, "zookeepers"},
     {"zookeepers", "://h1,h2,h3/folder", k_zookeeper_uses, k_tls_settings},
     {"local", ":///dir", k_local_uses},
     {"sqlite", ":///file", k_sqlite_uses},
@@ -197,6 +198,18 @@ Result<const Store*> store_of(std::string_view url) {
   }
   if (!is_whole) return bad_url("it has no scheme; write " + store_forms());
   return bad_url("there is no store with this scheme; write " + store_forms());
+}
+
+// Returns the store that the URL names. Errc::bad_config: the URL does not encrypt, but a setting
+// of TLS is given: it would have no effect.
+Result<const Store*> store_for(const StoreOptions& options) {
+  const auto store = store_of(options.url);
+  if (!store || (*store)->with_tls.empty() || !options.tls.said()) return store;
+  return Error{Errc::bad_config,
+               std::string((*store)->scheme) +
+                   ":// is not encrypted: a setting of TLS (--cacert, --cacertdir, --cert, --key, "
+                   "--key-password-file, --sni or --insecure) needs " +
+                   std::string((*store)->with_tls) + "://"};
 }
 
 // Completes an examination: adds the findings about this machine, and escapes control characters in
@@ -232,7 +245,7 @@ bool takes_tls_settings(std::string_view url) {
 }
 
 Result<std::unique_ptr<LockStore>> open_store(const StoreOptions& options) {
-  const auto store = store_of(options.url);
+  const auto store = store_for(options);
   return store ? (*store)->uses.open(options) : store.error();
 }
 
@@ -263,7 +276,7 @@ Result<std::unique_ptr<LockStore>> open_quorum(const std::vector<StoreOptions>& 
 }
 
 Result<Examination> examine_store(const StoreOptions& options, const ExamineTerms& terms) {
-  const auto store = store_of(options.url);
+  const auto store = store_for(options);
   if (!store) return store.error();
   auto all = (*store)->uses.examine(options, terms);
   if (!all) return all.error();
@@ -281,7 +294,10 @@ Result<Examination> examine_quorum(const std::vector<StoreOptions>& servers,
   std::vector<std::optional<Result<Examination>>> each(servers.size());
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < servers.size(); ++i)
-    threads.emplace_back([&, i] { each[i] = k_redis_uses.examine(servers[i], terms); });
+    threads.emplace_back([&, i] {
+      const auto store = store_for(servers[i]);
+      each[i] = store ? k_redis_uses.examine(servers[i], terms) : store.error();
+    });
   for (std::thread& thread : threads)
     thread.join();
   for (auto& answer : each) {

@@ -26,6 +26,8 @@ set -euo pipefail
 cd "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../.."
 # shellcheck source=tests/run.bash
 . tests/run.bash # taken_away, starved
+# shellcheck source=tests/support/copy_sources.bash
+. tests/support/copy_sources.bash
 
 mutants=${DLOCK_MUTANTS_DIR:-$PWD/tests/mutants} # another folder: to test this program
 work=${DLOCK_MUTANTS_DIR:-$PWD/build}/mutants    # a folder for each lane
@@ -52,21 +54,7 @@ evidence() { tail -n "${1:-15}" "$log" | sed 's/^/    /'; }
 
 # --- the copy ----------------------------------------------------------------------------------
 
-# sums FOLDER: the sum and the name of each source of the project that is in FOLDER.
-sums() {
-  git ls-files -zco --exclude-standard | (cd "$1" && xargs -0 sha256sum 2>/dev/null) | sort || true
-}
-# Both put times back or set new ones such that ninja compiles what differs, and no more.
-copy_sources() {
-  local file
-  mkdir -p "$tree"
-  comm -23 <(sums .) <(sums "$tree") | sed 's/^[^ ]* .//' | xargs -rd '\n' cp --parents -t "$tree" 2>"$log" ||
-    while IFS= read -r file; do
-      cmp -s "$file" "$tree/$file" || [ ! -e "$file" ] || { cat "$log" >&2 && return 1; }
-    done < <(git ls-files -co --exclude-standard) # what is gone was of another suite
-  (cd "$tree" && find . -path ./build -prune -o -type f -printf '%P\n') | sort |
-    comm -23 - <(git ls-files -co --exclude-standard | sort) | (cd "$tree" && xargs -rd '\n' rm -f)
-}
+# Puts back what a mutation changed, with its old time.
 restore() {
   local file
   [ -e "$stamp" ] || return 0
@@ -274,7 +262,7 @@ for ((i = 1; i <= lanes; i++)); do
   enter "$i"
   mkdir -p "$place"
   restore # what an interrupted run left
-  copy_sources
+  copy_sources "$tree"
   if ! build "${suites[@]}"; then
     bad "the code as it is does not build" && evidence 40
     lanes=0

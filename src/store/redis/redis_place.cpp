@@ -7,23 +7,12 @@
 namespace dlock {
 namespace {
 
-Error tls_unused(const std::string& url) {
-  return {Errc::bad_config,
-          url +
-              " is not encrypted: a setting of TLS (--cacert, --cacertdir, "
-              "--cert, --key, --key-password-file, --sni or --insecure) needs rediss://"};
-}
-
 Result<RedisPlace> server_of(const StoreOptions& options) {
   auto address = parse_redis_url(options.url);
   if (!address) return address.error();
   if (address->password.empty()) address->password = options.password;
   Endpoint& endpoint = address->endpoint;
-  if (endpoint.tls != nullptr) {
-    endpoint.tls = std::make_shared<const TlsSettings>(options.tls);
-  } else if (options.tls.said() && endpoint.socket_path.empty()) {
-    return tls_unused(address->text);
-  }
+  if (endpoint.tls != nullptr) endpoint.tls = std::make_shared<const TlsSettings>(options.tls);
   address->asks_uptime = options.votes;
   return RedisPlace(std::move(*address));
 }
@@ -38,8 +27,6 @@ Result<RedisPlace> set_of(const StoreOptions& options) {
     set->server.endpoint.tls = std::make_shared<const TlsSettings>(options.tls);
     for (RedisAddress& sentinel : set->sentinels)
       sentinel.endpoint.tls = set->server.endpoint.tls;
-  } else if (options.tls.said()) {
-    return tls_unused(set->server.text);
   }
   return RedisPlace(std::move(*set));
 }
@@ -48,7 +35,6 @@ Result<RedisPlace> cluster_of(const StoreOptions& options) {
   auto set = parse_cluster_url(options.url);
   if (!set) return set.error();
   const bool tls = set->seeds.front().endpoint.tls != nullptr;
-  if (!tls && options.tls.said()) return tls_unused(set->text);
   const auto settings = std::make_shared<const TlsSettings>(options.tls);
   for (RedisAddress& seed : set->seeds) {
     if (seed.password.empty()) seed.password = options.password;
