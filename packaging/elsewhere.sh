@@ -53,6 +53,7 @@ inside() {
     unshare --mount --propagation private --pid --fork --kill-child sh -euc '
       root=$1
       shift
+      mount --bind "$root" "$root" # a chroot that is a mount can have mount namespaces of its own
       mount -t proc proc "$root/proc"
       mount --rbind /sys "$root/sys"
       mount --rbind /dev "$root/dev"
