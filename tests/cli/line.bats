@@ -90,7 +90,7 @@ hand_offs() {
   eventually 10s grep -qE "waiting [0-9]+s for \"placed\", 3rd of 3, held by .* pid $HOLDER .*nightly import" \
     "$T/waiter-3.err"
   grep -q '1st of 3' "$T/waiter-1.err" || eventually 10s grep -q '1st of 3' "$T/waiter-1.err"
-  run -130 timeout 60 python3 -S "$PROGRAMS/pty_run.py" 'expect:4th of 4' 'expect:4th of 4' 'send:\x03' end -- \
+  TERM=xterm run -130 timeout 60 python3 -S "$PROGRAMS/pty_run.py" 'expect:4th of 4' 'expect:4th of 4' 'send:\x03' end -- \
     "$DLOCK" run placed -- touch "$MARKER" 3>&-
   refute_output --partial $'\n' # all of it in one line
   assert_not_started

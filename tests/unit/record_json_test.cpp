@@ -174,7 +174,7 @@ TEST_CASE("what is written is ASCII, which every database can keep, and read as 
   HolderInfo who = some_record().who;
   who.reason = "\u65e5\u672c \U0001f680 \u00e9";
   const auto is_ascii = [](const std::string& text) {
-    return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0; });
+    return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x80; });
   };
   const std::string json = holder_json(who, 1s);
   CHECK(is_ascii(json));
