@@ -14,6 +14,7 @@ set_epoch() {
 # installed, so that this machine stays as it is.
 arm64_root() {
   local names place=$PWD/build/root-arm64
+  [[ $PWD != *" "* ]] || die "arm64: pkg-config needs a checkout whose path has no space"
   need arm64
   names=$(packages | grep -E '^(build|static)\|' | cut -d '|' -f 2 | xargs -n 1 | grep -E -- '-dev$' | xargs)
   names="libc6-dev libstdc++-$(aarch64-linux-gnu-g++ -dumpversion | cut -d . -f 1)-dev $names"

@@ -65,6 +65,27 @@ without() { tr ' ' '\n' <<<"$1" | grep -vxF "$2" | tr '\n' ' '; }
   assert_stderr_has eval
 }
 
+@test "R28: inspect, wait, list, release and force-release without a right end with 77 or do what they say" {
+  local lacking command seen=0
+  for lacking in evalsha type get pttl hgetall time zrange del publish; do
+    for command in inspect 'wait -w 0' list 'force-release --yes --now'; do
+      acl_user "$commands"
+      hold "$(fresh)" --ttl 9s
+      acl_user "$(without "$commands" "$lacking")"
+      # shellcheck disable=SC2046,SC2086  # words
+      run --separate-stderr "$DLOCK" $command $([ "$command" = list ] || fresh)
+      case $status in
+        0 | 75) ;;
+        77) seen=$((seen + 1)) && assert_stderr_has 'ACCESS RULES in dlock-protocol(7)' ;;
+        *) fail "$command without $lacking: $status $stderr" ;;
+      esac
+      acl_user "$commands"
+      let_go || true
+    done
+  done
+  [ "$seen" -ge 6 ]
+}
+
 @test "R28: an ACL that lacks a command needed later is found at the start, or does no harm" {
   # What only renewing, releasing or waiting needs: no command is started that could not be kept.
   local lacking

@@ -165,6 +165,9 @@ TEST_CASE("error codes differ by what can be done about the error") {
       {"ERR invalid password", Errc::denied},
       {"ERR Client sent AUTH, but no password is set", Errc::denied},
       {"ERR ACL failure in script: User x has no permissions", Errc::denied},
+      {"ERR The user executing the script can't run this command or subcommand script: 0a, on "
+       "@user_script:7.",
+       Errc::denied},
       {"DENIED Redis is running in protected mode", Errc::denied},
       {"LOADING Redis is loading the dataset in memory", Errc::unavailable},
       {"BUSY Redis is busy running a script.", Errc::unavailable},

@@ -36,9 +36,6 @@ constexpr Rule k_rules[] = {
     {"ERR invalid password", {Errc::denied, false, {}}},
     {"ERR Client sent AUTH, but no password is set", {Errc::denied, false, {}}},
     {"ERR AUTH <password> called without any password", {Errc::denied, false, {}}},
-    // Redis 6.2 says this in a script if a right is missing; unwrapped() has removed "ERR" before
-    // it.
-    {"The user executing the script", {Errc::denied, false, k_rights}},
     // Redis 7 and newer refuse to read a long command before AUTH.
     {"ERR Protocol error: unauthenticated", {Errc::denied, true, {}, k_needs_password}},
     {"ERR max number of clients", {Errc::unavailable, true, {}}},
@@ -85,8 +82,10 @@ std::string_view words_of(std::string_view text) {
 }
 
 ErrorReply classify_error(std::string_view text) {
-  if (text.find("ACL failure in script") != std::string_view::npos)
-    return {Errc::denied, false, k_rights};
+  // What Redis says where a right is missing within a script: 7.0 and older, then newer.
+  for (const std::string_view lacks : {"The user executing the script", "ACL failure in script"}) {
+    if (text.find(lacks) != std::string_view::npos) return {Errc::denied, false, k_rights};
+  }
   // Dragonfly refuses a script with this text if the script uses a key that its caller did not
   // declare. ElastiCache Serverless and Kvrocks refuse undeclared keys, too.
   if (text.find("undeclared key") != std::string_view::npos)
