@@ -94,7 +94,7 @@ release() {
 sudo dnf install ./dlock-9.8.7-1.x86_64.rpm
 sudo apk add --allow-untrusted ./dlock_9.8.7_x86_64.apk
 pip install ./dlock_bin-9.8.7-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64.whl
-npm install -g ./dlock-bin-9.8.7.tgz"
+sudo npm install -g ./dlock-bin-9.8.7.tgz"
   grep -oE '\./dlock[^ ]*' <<<"$output" | xargs ls >/dev/null
 }
 
