@@ -12,7 +12,6 @@ from urllib.parse import quote
 from built import PROJECT, ROOT, SUMMARY, Refusal, epoch
 
 NAMESPACE = "dlock"  # of the signature, so that one for another purpose is not taken for it
-SIGNERS = ROOT / "packaging/allowed_signers"
 
 
 def sbom(built, folder):

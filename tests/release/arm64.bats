@@ -1,14 +1,16 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Promise: the program for arm64 does what that for amd64 does. It runs under qemu, which stands in for
-# the kernel's system calls: ptrace, cgroups and seccomp are not there, so --contain, and what the
-# suites learn from strace, are shown on amd64 only. ./dev release test arm64
+# Promise: the program in the .deb for arm64 does what that for amd64 does. It runs under qemu, which
+# stands in for the kernel's system calls: ptrace, cgroups and seccomp are not there, so --contain, and
+# what the suites learn from strace, are shown on amd64 only. ./dev release test arm64
 # shellcheck disable=SC2016  # for the inner shells
 load ../support/suite
 suite server cli tls
 
 setup_file() {
-  export NATIVE=$DLOCK ARM=$PROJECT/build/release-arm64/dlock
+  local deb=("$PROJECT"/build/files/dlock_*_arm64.deb)
+  export NATIVE=$DLOCK ARM=$BATS_FILE_TMPDIR/deb/usr/bin/dlock
+  [ ! -e "${deb[0]}" ] || dpkg-deb -x "${deb[0]}" "$BATS_FILE_TMPDIR/deb"
   export DLOCK=$BATS_FILE_TMPDIR/dlock
   printf '#!/bin/sh\nexec qemu-aarch64-static "%s" "$@"\n' "$ARM" >"$DLOCK"
   chmod +x "$DLOCK"
@@ -20,7 +22,7 @@ setup_file() {
 }
 setup() {
   set_up
-  [ -x "$ARM" ] || fail "no program for arm64: ./dev build release-arm64"
+  [ -x "$ARM" ] || fail "there is no .deb for arm64: ./dev release"
 }
 teardown() {
   [ -z "${TLS_PID:-}" ] || end_ours "$TLS_PID"

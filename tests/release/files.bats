@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # Promise: what ./dev release has made is whole, signed as packaging/RELEASING.md says, and runs from
-# where pip, npm and tar put it. ./dev release test files
+# where pip, npm and tar put it; each file has the program of its build. ./dev release test files
 # shellcheck disable=SC2016  # for the inner shells
 load ../support/suite
 suite cli
@@ -33,6 +33,28 @@ assert_runs() {
   assert_equal "$(wc -l <SHA256SUMS)" 15
 }
 
+# verified SIGNERS: as packaging/RELEASING.md tells users, in the folder of the files.
+verified() {
+  ssh-keygen -Y verify -f "$1" -I maintainers@dlock.example -n dlock -s SHA256SUMS.sig <SHA256SUMS
+}
+
+# Files of a rehearsal may have no signature, or one of a key that the source does not name. Once the
+# source names a key, a signature has to be that of this key.
+@test "the signature, if there is one, is of these sums and of the key in the source" {
+  local signers=$PROJECT/packaging/allowed_signers
+  cd "$FILES"
+  if [ ! -e SHA256SUMS.sig ]; then
+    echo "# not signed: $FILES" >&3
+  elif grep -q '^[^#]' "$signers"; then
+    run -0 verified "$signers"
+    assert_output --partial 'Good "dlock" signature for maintainers@dlock.example'
+  else
+    echo "# signed by a key that the source does not name: $FILES" >&3
+    run -0 ssh-keygen -Y check-novalidate -n dlock -s SHA256SUMS.sig <SHA256SUMS
+    assert_output --partial 'Good "dlock" signature'
+  fi
+}
+
 @test "a signature is that of the key, and of nothing else" {
   cd "$BATS_TEST_TMPDIR"
   cp "$FILES/SHA256SUMS" .
@@ -40,18 +62,14 @@ assert_runs() {
   run -0 python3 -B -c 'import sys; sys.path.insert(0, sys.argv[1]); import pathlib, papers
 papers.sign(pathlib.Path("."), "key")' "$PROJECT/packaging/release"
   echo "maintainers@dlock.example namespaces=\"dlock\" $(cat key.pub)" >allowed_signers
-  verified() { # as packaging/RELEASING.md tells users
-    ssh-keygen -Y verify -f allowed_signers -I maintainers@dlock.example -n dlock \
-      -s SHA256SUMS.sig <SHA256SUMS
-  }
-  run -0 verified
+  run -0 verified allowed_signers
   assert_output --partial 'Good "dlock" signature for maintainers@dlock.example'
-  sed -i '1s/./0/' SHA256SUMS
-  run ! verified
+  sed -i '1s/./g/' SHA256SUMS # no digit of a sum
+  run ! verified allowed_signers
   cp "$FILES/SHA256SUMS" .
   ssh-keygen -q -t ed25519 -N '' -C '' -f another
   echo "maintainers@dlock.example namespaces=\"dlock\" $(cat another.pub)" >allowed_signers
-  run ! verified
+  run ! verified allowed_signers
 }
 
 @test "the lists of parts are CycloneDX, and name what dlock names" {
@@ -77,10 +95,57 @@ for part in json.loads(text)["components"]: print(part["name"], part["version"])
   assert_equal "$(wc -l <<<"$output")" 16
 }
 
-@test "the notes say what the changelog says of this version" {
-  run -0 head -n 1 "$FILES/NOTES.md"
-  assert_output "# dlock $VERSION"
-  run -0 grep -c '^### ' "$FILES/NOTES.md"
+# section HEADING: what is below this heading of CHANGELOG.md, without the empty lines around it.
+section() {
+  awk -v heading="## [$1]" '/^## / { on = index($0, heading) == 1; next } on' "$PROJECT/CHANGELOG.md" |
+    sed -e '/./,$!d'
+}
+
+@test "the notes are the whole section of the changelog on this version" {
+  local wanted
+  wanted=$(section "$VERSION")
+  wanted=${wanted:-$(section Unreleased)}
+  [ -n "$wanted" ]
+  diff "$FILES/NOTES.md" - <<<"# dlock $VERSION"$'\n\n'"$wanted"
+}
+
+# program FILE PATH [ARCH]: what FILE has at PATH. ARCH chooses from an image.
+program() {
+  local place=$BATS_TEST_TMPDIR/image-${3:-}
+  case $1 in
+    *-oci.tar)
+      skopeo copy -q --insecure-policy --override-arch "$3" "oci-archive:$1" "dir:$place" &&
+        tar -xzOf "$place/$(jq -r '.layers[].digest | ltrimstr("sha256:")' "$place/manifest.json")" "$2"
+      ;;
+    *.deb) dpkg-deb --fsys-tarfile "$1" | tar -xO "./$2" ;;
+    *.rpm) rpm2cpio "$1" | cpio -i --quiet --to-stdout "./$2" ;;
+    *.whl) python3 -c 'import sys, zipfile
+sys.stdout.buffer.write(zipfile.ZipFile(sys.argv[1]).read(sys.argv[2]))' "$1" "$2" ;;
+    *) tar --warning=no-unknown-keyword -xzOf "$1" "$2" ;;
+  esac
+}
+
+@test "each file has the program of its build for its architecture, byte for byte" {
+  local arch machine file path compared=() tries
+  cd "$FILES"
+  strip -o "$BATS_TEST_TMPDIR/amd64" "$PROJECT/build/release/dlock"
+  aarch64-linux-gnu-strip -o "$BATS_TEST_TMPDIR/arm64" "$PROJECT/build/release-arm64/dlock"
+  for arch in amd64:x86_64 arm64:aarch64; do
+    machine=${arch#*:} arch=${arch%:*}
+    tries=("dlock-$VERSION-linux-$arch.tar.gz dlock-$VERSION-linux-$arch/bin/dlock"
+      "dlock_${VERSION}_$arch.deb usr/bin/dlock" "dlock-$VERSION-1.$machine.rpm usr/bin/dlock"
+      "dlock_${VERSION}_$machine.apk usr/bin/dlock"
+      "$(echo dlock_bin-"$VERSION"-*_"$machine".whl) dlock_bin-$VERSION.data/scripts/dlock"
+      "dlock-bin-$VERSION.tgz package/bin/dlock-$arch" "dlock-$VERSION-oci.tar dlock")
+    while read -r file path; do
+      program "$file" "$path" "$arch" >"$BATS_TEST_TMPDIR/inside" || fail "$file has no $path"
+      cmp "$BATS_TEST_TMPDIR/inside" "$BATS_TEST_TMPDIR/$arch" || fail "$file has another program"
+      compared+=("$file")
+    done < <(printf '%s\n' "${tries[@]}")
+  done
+  # So a new kind of file cannot be left out here.
+  assert_equal "$(printf '%s\n' "${compared[@]}" | sort -u)" \
+    "$(cut -d ' ' -f 3 SHA256SUMS | grep -vE '\.cdx\.json$|^NOTES\.md$' | sort)"
 }
 
 # in_root FOLDER COMMAND…: with this folder as /, and a /proc, which every Linux has.

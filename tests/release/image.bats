@@ -40,21 +40,26 @@ inside() {
 }
 
 @test "its settings are those of a container: the user, the program, the platform" {
-  run -0 skopeo inspect --config --override-arch amd64 "oci-archive:$IMAGE"
-  assert_output --partial '"User": "65532:65532"'
-  assert_output --partial '"/dlock"'
-  assert_output --partial '"org.opencontainers.image.version": "'"$VERSION"'"'
-  run -0 skopeo inspect --config --override-arch arm64 "oci-archive:$IMAGE"
-  assert_output --partial '"architecture": "arm64"'
+  local arch
+  for arch in amd64 arm64; do
+    run -0 skopeo inspect --config --override-arch "$arch" "oci-archive:$IMAGE"
+    assert_output --partial '"architecture": "'"$arch"'"'
+    run -0 jq -c '[.config.User, .config.Entrypoint, .config.Labels["org.opencontainers.image.version"]]' \
+      <<<"$output"
+    assert_output '["65532:65532",["/dlock"],"'"$VERSION"'"]'
+  done
   run -0 file -b "$BATS_FILE_TMPDIR/arm64/rootfs/dlock"
   assert_output --partial "ARM aarch64"
 }
 
-@test "it has no other files" {
-  run -0 find "$ROOT" -type f -printf '%P\n'
-  assert_equal "$(sort <<<"$output" | xargs)" "dlock etc/group etc/passwd\
+@test "it has no other files, for each architecture" {
+  local arch
+  for arch in amd64 arm64; do
+    run -0 find "$BATS_FILE_TMPDIR/$arch/rootfs" -type f -printf '%P\n'
+    assert_equal "$(sort <<<"$output" | xargs)" "dlock etc/group etc/passwd\
  etc/ssl/certs/ca-certificates.crt usr/share/doc/dlock/LGPL-2.1.txt usr/share/doc/dlock/LICENSE\
  usr/share/doc/dlock/NOTICE usr/share/doc/dlock/THIRD-PARTY.txt"
+  done
 }
 
 @test "dlock runs in it as PID 1, as a user who is not root, with a lock in a file" {
