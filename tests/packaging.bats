@@ -260,3 +260,48 @@ while True:
     at = (at + size + 3) // 4 * 4
 '
 }
+
+# comparing: in this folder, a repository with ./dev release and ./dev release compare. All that takes
+# long has a stand-in; what is made has the bytes of the file `program`, and of $EXTRA.
+comparing() {
+  mkdir -p packaging/release
+  cp "$BATS_TEST_DIRNAME/../packaging/release/run.bash" packaging/release
+  echo /build/ >.gitignore
+  echo bytes >program
+  cat >dev <<'END'
+#!/usr/bin/env bash
+. packaging/release/run.bash
+say() { echo "$@"; }
+need() { :; }
+as_root() { :; }
+old_libraries() { :; }
+word_build() { :; }
+arm64_root() { :; }
+release_tools() { :; }
+make_files() { mkdir -p "$1" && (cd "$1" && cat "$OLDPWD/program" - <<<"$EXTRA" >a && sha256sum a >SHA256SUMS); }
+shift
+case ${1:-} in
+  compare) EXTRA=${EXTRA_HERE:-} && compare ;;
+  *) release ;;
+esac
+END
+  chmod +x dev
+  git init -q .
+  git add .
+  git -c user.name=a -c user.email=a@b.example commit -qm a
+}
+@test "release compare makes files of its own: those that are signed stay" {
+  mkdir "$BATS_TEST_TMPDIR/here" "$BATS_TEST_TMPDIR/tmp"
+  cd "$BATS_TEST_TMPDIR/here"
+  comparing
+  run -0 ./dev release
+  echo signature >build/files/SHA256SUMS.sig
+  run -0 env TMPDIR="$BATS_TEST_TMPDIR/tmp" ./dev release compare
+  assert_output $'ok      a\n1 passed, 0 failed'
+  run -0 cat build/files/SHA256SUMS.sig
+  assert_output signature
+  run -1 env TMPDIR="$BATS_TEST_TMPDIR/tmp" EXTRA_HERE=more ./dev release compare
+  assert_output $'FAILED  a: other bytes in another folder\n0 passed, 1 failed'
+  run -0 ls "$BATS_TEST_TMPDIR/tmp" # nothing of a comparison stays
+  assert_output ""
+}

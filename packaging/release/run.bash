@@ -109,14 +109,14 @@ release() {
 }
 
 # compare [--amd64]: a clone of this commit in another folder makes the same bytes. No compiler cache
-# is used there: it would hand out the objects of this folder.
+# is used there: it would hand out the objects of this folder. build/files, which may be signed, stays.
 compare() {
   local place passed=0 failed=0 name sum
   place=$(mktemp -d)
   # shellcheck disable=SC2064  # now
   trap "rm -rf '$place'" EXIT
   [ -z "$(git status --porcelain)" ] || say "what is not committed is compared with the commit" >&2
-  release "$@" >/dev/null || return
+  release "$@" "$place/files" >/dev/null || return
   git clone -q . "$place/another folder" || return
   (cd "$place/another folder" && unset CMAKE_CXX_COMPILER_LAUNCHER && ./dev release "$@" >/dev/null) || return
   while read -r sum name; do
@@ -125,7 +125,7 @@ compare() {
     else
       say "FAILED  $name: other bytes in another folder" && failed=$((failed + 1))
     fi
-  done <build/files/SHA256SUMS
+  done <"$place/files/SHA256SUMS"
   say "$passed passed, $failed failed"
   [ "$failed" = 0 ] && [ "$passed" != 0 ]
 }
