@@ -24,7 +24,8 @@ const std::string& store_forms();
 bool takes_tls_settings(std::string_view url);
 
 // Opens the store of the URL. Errc::bad_usage: the URL names no store. The text says why but quotes
-// no part of the URL, because in a malformed URL the password may be anywhere.
+// no part of the URL, because in a malformed URL the password may be anywhere. Errc::bad_config:
+// the URL does not encrypt, but a setting of TLS is given.
 Result<std::unique_ptr<LockStore>> open_store(const StoreOptions& options);
 
 // Opens a quorum of several independent Redis servers, each with its own options (store/quorum).
