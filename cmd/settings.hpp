@@ -59,7 +59,6 @@ struct Settings {
   ColorMode color = ColorMode::automatic;
 
   std::optional<Duration> wait;           // nullopt: for ever
-  bool nonblock = false;                  // as if `wait` were zero
   std::optional<int> conflict_exit_code;  // nullopt: 75 if busy, 0 if --once-per skips
   std::optional<std::uint64_t> max_waiters;
   Duration ttl = std::chrono::seconds(30);
@@ -67,6 +66,7 @@ struct Settings {
   int stop_signal = 15;
   OnLost on_lost = OnLost::stop;
   bool contain = false;
+  bool nonblock = false;  // as if `wait` were zero
   std::optional<std::string> reason;
   std::optional<std::string> result_file;
   Mode mode = Mode::plain;

@@ -203,7 +203,7 @@ Result<const Store*> store_of(std::string_view url) {
 // Returns the store that the URL names. Errc::bad_config: the URL does not encrypt, but a setting
 // of TLS is given: it would have no effect.
 Result<const Store*> store_for(const StoreOptions& options) {
-  const auto store = store_of(options.url);
+  auto store = store_of(options.url);
   if (!store || (*store)->with_tls.empty() || !options.tls.said()) return store;
   return Error{Errc::bad_config,
                std::string((*store)->scheme) +
