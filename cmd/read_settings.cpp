@@ -32,6 +32,7 @@ const Said* find_said(const SettingSource& source, std::string_view name) {
 // exclude each other only on the command line. In the other sources the last of them in the order
 // of all_settings() wins, as dlock.toml(5) documents.
 Result<void> check_contradictions(const SettingSource& source) {
+  if (source.all.size() < 2) return {};
   const Setting* before = nullptr;
   for (const Setting& setting : all_settings()) {
     if (setting.group.empty() || find_said(source, setting.name) == nullptr) continue;

@@ -12,6 +12,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace dlock {
 
@@ -201,7 +202,8 @@ SettingSource options_as_source(const std::vector<Given>& given) {
 SettingSources read_setting_sources(const std::vector<Given>& given,
                                     const std::optional<std::string>& config) {
   SettingSources sources;
-  sources.all.push_back(read_foreign_url());
+  if (SettingSource url = read_foreign_url(); !url.all.empty())
+    sources.all.push_back(std::move(url));
   sources.read = read_files(sources, config);
   sources.all.push_back(read_environment(sources.notes));
   sources.all.push_back(options_as_source(given));
