@@ -228,7 +228,7 @@ spans() { awk '/^```/ { inside = !inside } !inside && !/\|/' "$readme" | tr '\n'
 dlock inspect NAME
 dlock force-release NAME
 dlock doctor
-dlock run a xargs -n1 -P4 dlock run a CMD
+dlock run a -- xargs -n1 -P4 dlock run a -- CMD
 dlock help run
 dlock config
 dlock run"
