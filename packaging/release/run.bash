@@ -117,10 +117,10 @@ compare() {
   trap "rm -rf '$place'" EXIT
   [ -z "$(git status --porcelain)" ] || say "what is not committed is compared with the commit" >&2
   release "$@" "$place/files" >/dev/null || return
-  git clone -q . "$place/another folder" || return
-  (cd "$place/another folder" && unset CMAKE_CXX_COMPILER_LAUNCHER && ./dev release "$@" >/dev/null) || return
+  git clone -q . "$place/another-folder" || return
+  (cd "$place/another-folder" && unset CMAKE_CXX_COMPILER_LAUNCHER && ./dev release "$@" >/dev/null) || return
   while read -r sum name; do
-    if grep -qx "$sum  $name" "$place/another folder/build/files/SHA256SUMS"; then
+    if grep -qx "$sum  $name" "$place/another-folder/build/files/SHA256SUMS"; then
       say "ok      $name" && passed=$((passed + 1))
     else
       say "FAILED  $name: other bytes in another folder" && failed=$((failed + 1))
