@@ -28,7 +28,7 @@ teardown() {
     # Redisson's waiters sleep for what they were told.
     assert_equal "$(said)" "$([ "$keep" -gt 60000 ] || echo "$C 0")"
     ttl_between "$K" $((keep - 20000)) "$keep"
-    ttl_between "$H" $((keep - 20000)) "$keep"
+    records_between "$H" $((keep - 20000)) "$keep"
     assert_equal "$(r hgetall "$K") $(r hkeys "$H")" $'a:1\n1 a:1#kept'
     assert_regex "$(r hget "$H" 'a:1#kept')" \
       '^\{"token":[0-9]{16},"kept":true,"since_ms":[0-9]{13},"host":"h","pid":1\}$'

@@ -35,7 +35,7 @@ pass_over() { r zadd "dlock:waiters:{dlock:$2}" 1 "$(waiter "$1" s polls)" >/dev
   for name in a b; do
     assert_equal "$(r hgetall "dlock:$name")" $'o:1\n1'
     ttl_between "dlock:$name" 40000 60000
-    ttl_between "dlock:holds:{dlock:$name}" 40000 60000
+    records_between "dlock:holds:{dlock:$name}" 40000 60000
   done
   assert_equal "$(record_of a 'o:1#s') $(record_of b 'o:1#s')" "${lines[2]} ${lines[4]}"
   assert_equal "$(acquire o:1 s)" "$output"

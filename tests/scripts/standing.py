@@ -80,13 +80,12 @@ def check_fields(world, name, state):
 
 def check_records(world, name, state, field):
     """The records of an owner, which are as many as are counted; but for one who is dead as a
-    reader in its own write hold. Redis 7.0 counts a PEXPIRE from the time of that command, so the
-    records end before the lock by what passes between the two commands of a script."""
+    reader in its own write hold."""
     records = state.records_in(field)
     dead = state.mode == "write" and state.lease.get(field, 0) <= 0
-    ended = state.holds_ttl < 0 and state.left(field) <= world.slowest
-    if len(records) != int(state.fields[field]) and not dead and not ended:
-        raise Complaint("count", f"{field} counts {state.fields[field]}, recorded: {list(records)}")
+    if len(records) != int(state.fields[field]) and not dead:
+        raise Complaint("count", f"{field} counts {state.fields[field]}, recorded: {list(records)}; "
+                        f"{state.left(field)} ms left, of the records {state.holds_ttl} ms")
     if state.mode == "slots" and len({record.get("slot") for record in records.values()}) > 1:
         raise Complaint("slots-of-one", f"{records}")
     until = world.kept_until.get((name, field), 0)

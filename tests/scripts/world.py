@@ -32,7 +32,7 @@ class World:
         self.named = {}       # (name, id of a hold) -> its token, when a revocation named it
         self.kept_until = {}  # (name, owner) -> when it has to be over
         self.states = {}
-        self.margin = self.slowest = ROUNDING
+        self.margin = ROUNDING
         self.server.pipe(("FLUSHALL",))
         _, self.states, _ = self.frozen(*self.server.pipe(self.scripts.call("freeze", [], NAMES)))
 
@@ -63,7 +63,6 @@ class World:
         sent, before = self.time_of(thawed[0]), self.states
         now, after, endless = self.frozen(told)
         self.margin = ROUNDING + now - sent
-        self.slowest = max(self.slowest, self.margin)
         return Step(answers[0] if answers else None, before, after, sent, now, endless)
 
     def free_by(self, names, when):

@@ -179,6 +179,9 @@ ttl_between() {
   if [ "$left" -lt "$2" ] || [ "$left" -gt "$3" ]; then fail "pttl $1 is $left, not $2..$3"; fi
 }
 
+# The records end after their lock, at most a second later.
+records_between() { ttl_between "$1" "$2" "$(($3 + 1000))"; }
+
 wanted_once() { ONCE=$1 "${@:2}"; } # MS CALL…
 # A serial of this form says that `dlock acquire` took the hold.
 # shellcheck disable=SC2034  # for the suites

@@ -19,7 +19,7 @@ local function take_free(n)
   store_token(n)
   local record = new_record(n.next, now_ms_digits(), mode, nil, ARGV[4])
   redis.call('HSET', n.holds, id_of(owner, serial), record)
-  redis.call('PEXPIRE', n.holds, ARGV[3])
+  redis.call('PEXPIRE', n.holds, decimal(ttl + outlast))
   redis.call('HSET', n.lock, owner, '1')
   redis.call('PEXPIRE', n.lock, ARGV[3])
   if me ~= '' then leave(n.line, n.waiters, me) end

@@ -1,8 +1,8 @@
 -- For acquire: writes the hold of a name. The record and its TTL are written before the lock: if
 -- the server refuses one of these commands, no lock without a TTL is left.
 -- Needs time.lua, types.lua, names.lua, modes.lua, records.lua, leases.lua, token.lua, claim.lua.
-local function extend(key)  -- never shortens; sets a TTL if the key has none
-  if redis.call('PTTL', key) < ttl then redis.call('PEXPIRE', key, ttl) end
+local function extend(key, lasts)  -- never shortens; sets a TTL if the key has none
+  if redis.call('PTTL', key) < lasts then redis.call('PEXPIRE', key, lasts) end
 end
 
 local function clear_remains(n)  -- removes what dead leases left
@@ -63,12 +63,12 @@ local function grant(n)  -- carries out n.how
     end
     -- Writes in any case: WAIT (--replicas) waits for the newest write of its connection.
     redis.call('HSET', n.holds, id_of(n.owner, serial), n.record)
-    extend(n.holds)
+    extend(n.holds, ttl + outlast)
   else
     clear_remains(n)
     write_record(n)
-    extend(n.holds)
+    extend(n.holds, ttl + outlast)
     count_hold(n)
   end
-  extend(n.lock)
+  extend(n.lock, ttl)
 end

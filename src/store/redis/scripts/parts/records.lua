@@ -14,7 +14,7 @@ local function drop_records(holds, owners)
   end
 end
 
-local function keep_holds(lock, holds)  -- sets the TTL of the records to that of the lock
+local function keep_holds(lock, holds)  -- gives the records the TTL that belongs to the lock's
   local left = redis.call('PTTL', lock)
-  if left >= 0 then redis.call('PEXPIRE', holds, left) end
+  if left >= 0 then redis.call('PEXPIRE', holds, left + outlast) end
 end
