@@ -272,7 +272,6 @@ entry() {
     done
     case $options in
       --url*) run -0 env -u DLOCK_URL dlock config && assert_line --regexp "^url +$default +default" ;;
-      -s,*) [ "$default" = alone ] ;;
       *) [ -z "$default" ] || entry "$option" | grep -qE "\(default:? ${default}[,)]" || fail "$options: not $default" ;;
     esac
   done < <(rows option)
