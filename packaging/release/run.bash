@@ -79,6 +79,19 @@ old_libraries() {
     sed -nE 's/^Inst ([^ ]+) \[([^]]+)\] \(([^ ]+) .*/\1 \2, and there is \3/p'
 }
 
+# may_sign KEY: whether users can verify what this key signs. As long as packaging/allowed_signers
+# names no key, each key may: it is a rehearsal.
+may_sign() {
+  local signers=packaging/allowed_signers signature status
+  grep -q '^[^#]' "$signers" || return 0
+  signature=$(mktemp)
+  ssh-keygen -Y sign -q -f "$1" -n dlock <<<dlock >"$signature" &&
+    ssh-keygen -Y verify -f "$signers" -I maintainers@dlock.example -n dlock -s "$signature" <<<dlock >/dev/null
+  status=$?
+  rm "$signature"
+  return "$status"
+}
+
 # release [--key FILE] [--amd64] [FOLDER]
 release() {
   local key=() folder=build/files builds=(build/release build/release-arm64) old
@@ -99,6 +112,7 @@ release() {
   if [ ${#key[@]} != 0 ]; then
     [ -z "$(git status --porcelain)" ] || die "release: the checkout has changes: nothing is signed"
     [ -z "$old" ] || die "release: upgrade these packages first: nothing is signed"
+    may_sign "${key[1]}" || die "release: packaging/allowed_signers does not name this key: nothing is signed"
   fi
   set_epoch
   word_build release || return

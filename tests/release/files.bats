@@ -72,6 +72,19 @@ papers.sign(pathlib.Path("."), "key")' "$PROJECT/packaging/release"
   run ! verified allowed_signers
 }
 
+@test "a key that the source does not name signs no release" {
+  cd "$BATS_TEST_TMPDIR"
+  for key in ours another; do ssh-keygen -q -t ed25519 -N '' -C '' -f "$key"; done
+  mkdir packaging
+  # shellcheck source=/dev/null  # what it sets is not for the other tests
+  . "$PROJECT/packaging/release/run.bash"
+  echo "# no key yet" >packaging/allowed_signers
+  run -0 may_sign another
+  echo "maintainers@dlock.example namespaces=\"dlock\" $(cat ours.pub)" >>packaging/allowed_signers
+  run -0 may_sign ours
+  run ! may_sign another
+}
+
 @test "the lists of parts are CycloneDX, and name what dlock names" {
   local tools=$PROJECT/build/cyclonedx arch
   wanted="cyclonedx-python-lib[json-validation]==11.5.0"
