@@ -36,6 +36,14 @@ struct CommandLine {
   std::optional<std::string> owner;          // for renew and release
   std::optional<std::string> every;          // for renew
   std::optional<std::string> while_pid;      // for renew
+  // For list.
+  std::optional<std::string> host;
+  std::optional<std::string> user;
+  bool mine = false;
+  bool only_names = false;
+  bool nul_after_names = false;
+  std::optional<std::string> format;
+  bool waited = false;  // for inspect
 };
 
 // Returns whether the setting was given on the command line.

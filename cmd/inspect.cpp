@@ -8,6 +8,8 @@
 #include "cmd/commands.hpp"
 #include "cmd/display.hpp"
 #include "cmd/json_output.hpp"
+#include "cmd/lock_metrics.hpp"
+#include "cmd/lock_selection.hpp"
 #include "cmd/lock_table.hpp"
 #include "cmd/output.hpp"
 #include "cmd/voice.hpp"
@@ -165,18 +167,79 @@ ExitStatus print(const Settings& settings, const std::string& text) {
   return written ? ExitStatus::ok : report(written.error(), settings);
 }
 
+ExitStatus answer(bool yes) {
+  return yes ? ExitStatus::ok : ExitStatus::no;
+}
+
+// Returns the locks that match the pattern and are held or kept.
+Result<Holdings> held_locks(LockStore& store, const std::string& glob, const Settings& settings) {
+  auto names = store.list(glob, BootClock::now() + settings.connect_timeout);
+  if (!names) return Error{names.error().code, "cannot list locks: " + names.error().text};
+  // The pattern may match keys of other programs: leave out those that are no valid lock names.
+  std::erase_if(*names, [&](const std::string& text) {
+    const auto name = LockName::parse(text);
+    return !name || !store.key_of(*name);
+  });
+  auto holdings = look_at(store, *names, Unreadable::is_shown, settings);
+  if (holdings)
+    std::erase_if(*holdings,
+                  [](const auto& one) { return one.holding.kind == Holding::Kind::none; });
+  return holdings;
+}
+
+// Returns each name followed by `end`. On a terminal the names cannot move the cursor.
+std::string only_names(const Holdings& locks, char end) {
+  const bool on_terminal = ::isatty(STDOUT_FILENO) == 1;
+  std::string text;
+  for (const NamedHolding& one : locks)
+    text += (on_terminal ? printable(one.name) : one.name) + end;
+  return text;
+}
+
+std::string as_text(const Holdings& locks) {
+  if (::isatty(STDOUT_FILENO) == 1)
+    return lock_table(locks, terminal_columns(STDOUT_FILENO), locale_has_utf8());
+  std::string text;
+  for (const NamedHolding& one : locks)
+    text += one_line(one.name, one.holding);
+  return text;
+}
+
+std::string in_format(const Holdings& locks, LockSelection::Format format) {
+  using Format = LockSelection::Format;
+  switch (format) {
+    case Format::text:
+      break;
+    case Format::json:
+      return holdings_json(locks);
+    case Format::prometheus:
+      return lock_metrics(locks);
+    case Format::names:
+      return only_names(locks, '\n');
+    case Format::names_with_nul:
+      return only_names(locks, '\0');
+  }
+  return as_text(locks);
+}
+
 }  // namespace
 
 ExitStatus inspect_command(const CommandLine& line, const Settings& settings) {
+  if (line.waited && !settings.quiet)
+    return report({Errc::bad_usage, "--waited needs -q: its answer is the exit status"}, settings);
   auto store = open_store(settings);
   if (!store) return report(store.error(), settings);
   auto holdings = look_at(**store, line.names, Unreadable::fails, settings);
   if (!holdings) return report(holdings.error(), settings);
+  if (line.waited) {
+    return answer(std::any_of(holdings->begin(), holdings->end(), [](const auto& one) {
+      return one.holding.waiting > 0;
+    }));
+  }
   if (settings.quiet) {
-    const bool any_free = std::any_of(holdings->begin(), holdings->end(), [](const auto& one) {
+    return answer(std::none_of(holdings->begin(), holdings->end(), [](const auto& one) {
       return one.holding.kind == Holding::Kind::none;
-    });
-    return any_free ? ExitStatus::no : ExitStatus::ok;
+    }));
   }
   if (line.json) return print(settings, holdings_json(*holdings));
   std::string text;
@@ -187,29 +250,19 @@ ExitStatus inspect_command(const CommandLine& line, const Settings& settings) {
 }
 
 ExitStatus list_command(const CommandLine& line, const Settings& settings) {
+  const auto selection = LockSelection::of(line);
+  if (!selection) return report(selection.error(), settings);
   auto store = open_store(settings);
-  if (!store) return report(store.error(), settings);
   const std::string glob = line.names.empty() ? "*" : line.names.front();
-  auto names = (*store)->list(glob, BootClock::now() + settings.connect_timeout);
-  if (!names)
-    return report({names.error().code, "cannot list locks: " + names.error().text}, settings);
-  // The pattern may match keys of other programs: leave out those that are no valid lock names.
-  std::erase_if(*names, [&](const std::string& text) {
-    const auto name = LockName::parse(text);
-    return !name || !(*store)->key_of(*name);
-  });
-  auto holdings = look_at(**store, *names, Unreadable::is_shown, settings);
-  if (!holdings) return report(holdings.error(), settings);
-  std::erase_if(*holdings, [](const auto& one) { return one.holding.kind == Holding::Kind::none; });
-  if (line.json) return print(settings, holdings_json(*holdings));
-  if (::isatty(STDOUT_FILENO) == 1) {
-    const std::size_t columns = terminal_columns(STDOUT_FILENO);
-    return print(settings, lock_table(*holdings, columns, locale_has_utf8()));
+  auto locks = store ? held_locks(**store, glob, settings) : Result<Holdings>(store.error());
+  if (!locks) {
+    // Without dlock_up, an outage would look like a scrape that does not run.
+    if (selection->format() == LockSelection::Format::prometheus)
+      static_cast<void>(write_out(metrics_without_store()));
+    return report(locks.error(), settings);
   }
-  std::string text;
-  for (const NamedHolding& one : *holdings)
-    text += one_line(one.name, one.holding);
-  return print(settings, text);
+  std::erase_if(*locks, [&](const auto& one) { return !selection->has(one.holding); });
+  return print(settings, in_format(*locks, selection->format()));
 }
 
 }  // namespace dlock

@@ -125,6 +125,10 @@ Fields waited_field(const Notice& notice) {
   return {{"waited_ms", to_ms(notice.span)}};
 }
 
+Fields delay_field(const Notice& notice) {
+  return {{"delay_ms", to_ms(notice.span)}};
+}
+
 Fields wait_fields(const Notice& notice) {
   Fields fields = waited_field(notice);
   if (!notice.holding) return fields;
@@ -181,6 +185,9 @@ using Name = const std::string&;
 
 // clang-format off
 constexpr auto k_forms = std::to_array<NoticeForm>({
+    {K::splay, L::info, "splay", [](N notice, Name name) {
+       return name + ": beginning in " + format_duration(notice.span) + " (--splay " +
+              notice.text + ")"; }, delay_field},
     {K::polling, L::info, "polling", [](N notice, Name name) {
        return name + ": polling, because the subscription failed: " + notice.text; }},
     {K::untracked, L::info, "untracked", [](N notice, Name name) {

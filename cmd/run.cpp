@@ -44,7 +44,8 @@ std::vector<std::string> child_words(const CommandLine& line) {
   return {shell(), "-c", *line.shell_command};
 }
 
-RunTerms make_terms(const Settings& settings, const LeaseTerms& lease) {
+// `nested`: the run is below one that holds the lock, which need not spread what it starts.
+RunTerms make_terms(const Settings& settings, const LeaseTerms& lease, bool nested) {
   return {.lease = lease,
           .acquire = acquire_terms(settings),
           .on_lost = settings.on_lost,
@@ -52,6 +53,7 @@ RunTerms make_terms(const Settings& settings, const LeaseTerms& lease) {
           .renew = settings.renew,
           .min_hold = settings.min_hold,
           .max_hold = settings.max_hold,
+          .splay = nested ? Duration::zero() : settings.splay,
           .once_per = settings.once_per,
           .stop_signal = settings.stop_signal,
           .notice_every = Voice::rewrite_every()};
@@ -155,6 +157,7 @@ ExitStatus run_command(const CommandLine& line, const Settings& settings) {
   const auto fits = check_store(*ready->store, claim, settings.min_hold);
   if (!fits) return report(fits.error(), settings);
   const std::optional<ResultFile> result = prepare_result(settings);
+  const RunTerms terms = make_terms(settings, *lease, !claim.ancestors.empty());
   StoreWorker worker(std::move(ready->store), std::move(claim), *ready->interrupt);
   Voice voice(*names, settings.mode, ready->where);
   Runner runner({.words = words,
@@ -162,7 +165,7 @@ ExitStatus run_command(const CommandLine& line, const Settings& settings) {
                  .store = ready->where,
                  .keys = ready->keys,
                  .contain = settings.contain},
-                RunSession(make_terms(settings, *lease), random_seed(), BootClock::now()),
+                RunSession(terms, random_seed(), BootClock::now()),
                 worker,
                 signals,
                 std::move(*child),

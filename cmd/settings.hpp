@@ -74,6 +74,7 @@ struct Settings {
   Duration min_hold{};      // zero: the lock is not kept
   Duration max_hold{};      // zero: no limit
   bool renew = true;
+  Duration splay{};     // zero: the first try comes at once
   Duration once_per{};  // zero: an earlier success does not matter
   std::vector<Note> notes;
   std::shared_ptr<const SettingSources> sources;  // what the settings come from, for dlock config

@@ -7,8 +7,8 @@ _dlock_takes() {
   case $1 in
     --url | --prefix | --connect-timeout | --quorum-delay | --sni | --and | -c | --command | \
       --replicas | --slots | -w | --wait | --timeout | -E | --conflict-exit-code | --max-waiters | \
-      --ttl | -k | --kill-after | --min-hold | --max-hold | --once-per | --reason | --owner | \
-      --every | --if-owner | --if-token)
+      --ttl | -k | --kill-after | --splay | --min-hold | --max-hold | --once-per | --reason | \
+      --owner | --every | --host | --user | --format | --if-owner | --if-token)
       takes='text'
       ;;
     --password-file | --sentinel-password-file | --cacert | --cert | --key | --key-password-file | \
@@ -47,7 +47,7 @@ _dlock_words() {
     run)
       options+=' --and -c --command --replicas -s --shared -x --exclusive --slots -n --nb
         --nonblock -w --wait --timeout -E --conflict-exit-code --max-waiters --ttl -k --kill-after
-        --signal --on-lost --contain --min-hold --max-hold --no-renew --once-per --reason
+        --signal --on-lost --contain --splay --min-hold --max-hold --no-renew --once-per --reason
         --result-file'
       ;;
     acquire)
@@ -64,10 +64,10 @@ _dlock_words() {
       options+=' -n --nb --nonblock -w --wait --timeout -E --conflict-exit-code'
       ;;
     inspect)
-      options+=' --json'
+      options+=' --json --waited'
       ;;
     list)
-      options+=' --json'
+      options+=' --json --host --user --mine --names -0 --null --format'
       ;;
     force-release)
       options+=' --now --if-owner --if-token -y --yes'

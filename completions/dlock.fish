@@ -66,8 +66,9 @@ function __dlock_valued
     printf '%s\n' --url --prefix --connect-timeout --quorum-delay --password-file \
         --sentinel-password-file --cacert --cacertdir --cert --key --key-password-file --sni \
         --log-format --color --config --and -c --command --replicas --slots -w --wait --timeout -E \
-        --conflict-exit-code --max-waiters --ttl -k --kill-after --signal --on-lost --min-hold \
-        --max-hold --once-per --reason --result-file --owner --every --while --if-owner --if-token
+        --conflict-exit-code --max-waiters --ttl -k --kill-after --signal --on-lost --splay \
+        --min-hold --max-hold --once-per --reason --result-file --owner --every --while --host \
+        --user --format --if-owner --if-token
 end
 
 complete -c dlock -n '__dlock_in none' -a run -d 'Run CMD while holding the lock NAME'
@@ -122,6 +123,7 @@ complete -c dlock -n '__dlock_in run' -s k -l kill-after -x -d 'From TERM to KIL
 complete -c dlock -n '__dlock_in run' -l signal -x -a 'TERM INT HUP QUIT USR1 USR2 KILL' -d 'The first signal when CMD must stop (default TERM)'
 complete -c dlock -n '__dlock_in run' -l on-lost -x -a 'stop warn' -d 'What happens to CMD when the lease cannot be renewed (default stop)'
 complete -c dlock -n '__dlock_in run' -l contain -d 'Hold the lock until every descendant of CMD has ended'
+complete -c dlock -n '__dlock_in run' -l splay -x -d 'Begin after a random time of at most DUR, so that many hosts do not begin at once'
 complete -c dlock -n '__dlock_in run' -l min-hold -x -d 'Keep the lock for at least DUR, even if CMD ends sooner'
 complete -c dlock -n '__dlock_in run' -l max-hold -x -d 'Stop CMD after DUR; exit status 124'
 complete -c dlock -n '__dlock_in run' -l no-renew -d 'Stop CMD before the first lease ends; exit status 124'
@@ -134,6 +136,13 @@ complete -c dlock -n '__dlock_in renew' -l every -x -d 'Renew once per DUR (defa
 complete -c dlock -n '__dlock_in renew' -l while -x -a '(__fish_complete_pids)' -d 'Keep renewing until this process has ended'
 complete -c dlock -n '__dlock_in renew' -l ttl -x -d 'The lease from now on (default: that of acquire, DLOCK_TTL_MS)'
 complete -c dlock -n '__dlock_in inspect list doctor config' -l json -d 'Write JSON'
+complete -c dlock -n '__dlock_in inspect' -l waited -d 'With -q: exit with 0 if a run waits for NAME, otherwise with 1'
+complete -c dlock -n '__dlock_in list' -l host -x -d 'Only locks that a run on this host holds'
+complete -c dlock -n '__dlock_in list' -l user -x -d 'Only locks that a run of this user holds'
+complete -c dlock -n '__dlock_in list' -l mine -d 'Only locks that a run of this user on this host holds'
+complete -c dlock -n '__dlock_in list' -l names -d 'Only the names, one a line'
+complete -c dlock -n '__dlock_in list' -s 0 -l null -d 'With --names: a NUL after each name, for xargs -0'
+complete -c dlock -n '__dlock_in list' -l format -x -d 'Text, json, or prometheus: metrics for node_exporter'
 complete -c dlock -n '__dlock_in force-release' -l now -d 'Delete the lock at once: two commands may then run'
 complete -c dlock -n '__dlock_in force-release' -l if-owner -x -d 'Only if this owner holds the lock'
 complete -c dlock -n '__dlock_in force-release' -l if-token -x -d 'Only if a hold has this fencing token'

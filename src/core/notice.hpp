@@ -15,6 +15,7 @@ namespace dlock {
 // store or this machine gave, no whole sentence.
 struct Notice {
   enum class Kind {
+    splay,      // the first try comes in `span`, at random within --splay (`text`)
     polling,    // the waiter gets no messages, so it polls
     untracked,  // there is no key tracking: changes by other programs are noticed late
     waiting,    // still waiting, for `span` so far; `holding` shows the holder

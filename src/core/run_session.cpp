@@ -2,6 +2,7 @@
 #include "core/run_session.hpp"
 
 #include "base/duration.hpp"
+#include "core/backoff.hpp"
 #include "core/earliest.hpp"
 #include "core/signal_policy.hpp"
 
@@ -25,6 +26,7 @@ constexpr Duration k_grace_after_verdict = 1s;
 
 RunSession::RunSession(const RunTerms& terms, std::uint64_t seed, Time now)
     : terms_(terms),
+      seed_(seed),
       wait_(terms.acquire, terms.notice_every, seed, now),
       stop_({.kill_after = terms.lease.kill_after(),
              .on_lost = terms.on_lost,
@@ -34,7 +36,11 @@ RunSession::RunSession(const RunTerms& terms, std::uint64_t seed, Time now)
                 .connect_timeout = terms.acquire.connect_timeout}) {}
 
 std::vector<Action> RunSession::start(Time now) {
-  follow(wait_.start(now), now);
+  if (terms_.splay > Duration::zero()) {
+    delay_start(now);
+  } else {
+    follow(wait_.start(now), now);
+  }
   return std::exchange(actions_, {});
 }
 
@@ -65,6 +71,8 @@ std::optional<Time> RunSession::safe_until() const {
 
 std::optional<Time> RunSession::next_deadline() const {
   switch (phase_) {
+    case Phase::delaying:
+      return starts_at_;
     case Phase::acquiring:
       return wait_.next_deadline();
     case Phase::running:
@@ -80,6 +88,13 @@ std::optional<Time> RunSession::next_deadline() const {
 }
 
 // --- acquiring -------------------------------------------------------------------------------
+
+void RunSession::delay_start(Time now) {
+  const Duration delay = Jitter(seed_).between(Duration::zero(), terms_.splay);
+  phase_ = Phase::delaying;
+  starts_at_ = now + delay;
+  say({.kind = Notice::Kind::splay, .text = format_duration(terms_.splay), .span = delay});
+}
 
 void RunSession::follow(WaitLoop::Turn turn, Time now) {
   for (auto& one : turn.actions) {
@@ -220,8 +235,9 @@ void RunSession::handle(const event::Signal& event, Time now) {
     if (ends && !stop_.end_by_user(event.number, now)) return;
     const auto kind = ends ? Notice::Kind::signalled : Notice::Kind::passed_on;
     signal_group(event.number, wakes(event.number), kind);
-  } else if (phase_ == Phase::acquiring) {
-    give_up({.kind = Outcome::Kind::signalled, .signal = event.number}, wait_.asking(), now);
+  } else if (phase_ == Phase::delaying || phase_ == Phase::acquiring) {
+    const bool asking = phase_ == Phase::acquiring && wait_.asking();
+    give_up({.kind = Outcome::Kind::signalled, .signal = event.number}, asking, now);
   } else {
     release_.hurry(now);
   }
@@ -272,7 +288,12 @@ void RunSession::handle(event::GroupGone /*event*/, Time now) {
 void RunSession::handle(event::Resumed /*event*/, Time /*now*/) {}
 
 void RunSession::handle(event::Tick event, Time now) {
-  if (phase_ == Phase::acquiring) {
+  if (phase_ == Phase::delaying) {
+    phase_ = Phase::acquiring;
+    // The time limits of the wait count from here on.
+    wait_ = WaitLoop(terms_.acquire, terms_.notice_every, seed_, now);
+    follow(wait_.start(now), now);
+  } else if (phase_ == Phase::acquiring) {
     follow(wait_.on(event, now), now);
   } else if (has_child()) {
     take(keeper_->on_time(now), now);

@@ -39,6 +39,7 @@ struct RunTerms {
   bool renew = true;     // false: no renewal; the child is stopped before the lease ends
   Duration min_hold{};   // the name stays taken so long after the grant, if the command started
   Duration max_hold{};   // from the grant to the first signal; zero: no limit
+  Duration splay{};      // the first try comes after a random time of at most this
   Duration once_per{};   // for how long a success (exit 0) is remembered; zero: not at all
   int stop_signal = 15;
   Duration notice_every{};  // between reports of the wait; zero: doubling pauses
@@ -59,7 +60,7 @@ class RunSession {
   std::optional<Time> safe_until() const;
 
  private:
-  enum class Phase { acquiring, giving_up, running, leftovers, releasing, finished };
+  enum class Phase { delaying, acquiring, giving_up, running, leftovers, releasing, finished };
 
   void handle(event::Acquired& event, Time now);
   void handle(event::Watched& event, Time now);
@@ -74,6 +75,7 @@ class RunSession {
   void handle(event::Resumed event, Time now);
   void handle(event::Tick event, Time now);
 
+  void delay_start(Time now);
   void follow(WaitLoop::Turn turn, Time now);
   void end_wait(WaitLoop::End end, Time now);
   void take(KeepStep step, Time now);
@@ -95,6 +97,8 @@ class RunSession {
   Phase phase_ = Phase::acquiring;
   std::vector<Action> actions_;
 
+  std::uint64_t seed_;
+  Time starts_at_;  // in Phase::delaying: when the first try is due
   WaitLoop wait_;
 
   // Set from the grant on.

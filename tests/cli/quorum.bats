@@ -236,8 +236,8 @@ in_line() { [ "$(on "$1" zcard 'dlock:waiters:{dlock:a}')" = "$2" ]; }
   [ "${#stderr_lines[@]}" = 4 ]
   run -0 "$DLOCK" inspect a
   assert_line "  cannot reach redis+unix://$T/1.sock?db=0: connection refused"
-  kill -TERM "$a_pid"
-  ends 10s a "signal 15"
+  assert_equal "$("$DLOCK" list --mine --names) $("$DLOCK" inspect -q --waited a || echo $?)" "a 1"
+  kill -TERM "$a_pid" && ends 10s a "signal 15"
 }
 
 @test "acquire, renew and release over steps; force-release needs a majority" {

@@ -14,8 +14,8 @@ set_up_docs() {
 
 # Prints the option words in the text on stdin: -w and --wait for "  -w, --wait DUR   text".
 option_words() {
-  grep -oE -- '(^|[^[:alnum:]_-])(--[a-z][a-z-]*|-[A-Za-z])([^[:alnum:]_-]|$)' |
-    grep -oE -- '--?[A-Za-z][a-z-]*' | sort -u
+  grep -oE -- '(^|[^[:alnum:]_-])(--[a-z][a-z-]*|-[A-Za-z0-9])([^[:alnum:]_-]|$)' |
+    grep -oE -- '--?[A-Za-z0-9][a-z-]*' | sort -u
 }
 
 # help_options COMMAND: prints the options that the help of dlock and the help of COMMAND describe.

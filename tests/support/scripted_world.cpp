@@ -32,6 +32,7 @@ RunTerms terms_of(const Script& script, const LeaseTerms& lease) {
           .renew = script.renew,
           .min_hold = script.min_hold,
           .max_hold = script.max_hold,
+          .splay = script.splay,
           .once_per = script.once_per,
           .stop_signal = script.stop_signal,
           .notice_every = script.notice_every};

@@ -35,6 +35,7 @@ struct Script {
   bool renew = true;
   Duration min_hold{};
   Duration max_hold{};
+  Duration splay{};
   Duration once_per{};
   int stop_signal = 15;
   Duration notice_every{};

@@ -117,10 +117,29 @@ waiters_enter_in_order() {
   assert_line --partial "1st in line"
   assert_line --partial "4th in line"
   run -75 "$DLOCK" run --max-waiters 4 a -- touch "$MARKER"
+  list_knows_the_holder_and_four_waiters
   let_go
   eventually 20s entered 4
   assert_order 1 2 3 4
   assert_not_started
+}
+
+list_knows_the_holder_and_four_waiters() {
+  local choice
+  run -0 "$DLOCK" inspect -q --waited a
+  for choice in --mine "--user $(id -un)" "--host $(hostname)"; do
+    # shellcheck disable=SC2086  # split on purpose
+    run -0 "$DLOCK" list --names $choice
+    assert_output a
+  done
+  run -0 "$DLOCK" list --host elsewhere.example
+  assert_output ""
+  run -0 "$DLOCK" list --format prometheus
+  assert_line 'dlock_up 1'
+  assert_line 'dlock_held{lock="a"} 1'
+  assert_line 'dlock_waiters{lock="a"} 4'
+  assert_line --regexp '^dlock_hold_age_seconds[{]lock="a"[}] [0-9]+[.][0-9]{3}$'
+  assert_line --regexp '^dlock_lease_left_seconds[{]lock="a"[}] [0-9]+[.][0-9]{3}$'
 }
 
 # first_waiter_is_passed_over [TIME]: checks that a stopped first waiter is passed over within TIME.

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
-// How long a hold may last: max_hold, and a lease without renewal. With a ttl of 30 s and a
-// kill-after of 10 s: TERM at 19.39 s, KILL at 29.39 s; the lease is safe until 29.69 s.
+// How long a hold may last: max_hold, and a lease without renewal; and when the wait for it begins:
+// splay. With a ttl of 30 s and a kill-after of 10 s: TERM at 19.39 s, KILL at 29.39 s; the lease
+// is safe until 29.69 s.
 #include "core/run_session.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "support/has.hpp"
 #include "support/scripted_world.hpp"
+#include "support/world_words.hpp"
 
 namespace dlock {
 
@@ -297,6 +300,51 @@ TEST_CASE("no renewal: max_hold counts only if it is over before the lease ends"
   script.max_hold = 25s;
   World world(script);
   CHECK(has(world.run(), "0s start, 19.39s TERM, 19.39s ended, 19.39s release, 19.39s exit time"));
+  CHECK_KEPT(world);
+}
+
+// --- splay -----------------------------------------------------------------------------------
+
+TEST_CASE("splay: the first try comes after a random time of at most splay") {
+  Script script;
+  script.splay = 10s;
+  script.runs_for = 1s;
+  Duration least = 10s;
+  Duration most{};
+  for (script.seed = 1; script.seed <= 100; ++script.seed) {
+    World world(script);
+    const std::string ran = world.run();
+    const Duration delay = world.notices().front().span;
+    const std::string when = test::seconds_text(delay);
+    CHECK(world.notices().front().kind == Kind::splay);
+    CHECK(has(ran, when + " acquire granted, " + when + " start"));
+    CHECK(delay <= 10s);
+    CHECK(world.outcome()->summary.waited == 0s);
+    least = std::min(least, delay);
+    most = std::max(most, delay);
+    CHECK_KEPT(world);
+  }
+  CHECK(least < 1s);
+  CHECK(most > 9s);
+}
+
+TEST_CASE("splay: the wait counts from the first try on") {
+  Script script;
+  script.splay = 10s;
+  script.wait = 5s;
+  script.free_from.reset();
+  World world(script);
+  world.run();
+  CHECK(world.outcome()->kind == Outcome::Kind::busy);
+  CHECK(world.outcome()->summary.waited == 5s);
+}
+
+TEST_CASE("splay: a signal ends the run, and the store has not been asked") {
+  Script script;
+  script.splay = 1h;
+  script.signals = {{1ms, SIGTERM}};
+  World world(script);
+  CHECK(world.run() == "0.001s <TERM>, 0.001s exit by own TERM");
   CHECK_KEPT(world);
 }
 

@@ -84,6 +84,7 @@ TEST_CASE("settings: every setting has an environment variable, and it is read")
                                   {"shared", "true"},
                                   {"exclusive", "true"},
                                   {"slots", "3"},
+                                  {"splay", "9s"},
                                   {"min-hold", "9s"},
                                   {"max-hold", "9s"},
                                   {"no-renew", "true"},

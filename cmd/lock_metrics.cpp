@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/lock_metrics.hpp"
+
+#include "base/duration.hpp"
+#include "base/text.hpp"
+#include "cmd/holder_text.hpp"
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+
+namespace dlock {
+
+namespace {
+
+// Returns the name as the value of a label: the format allows UTF-8 only, and escapes ", \ and line
+// breaks, which a name cannot contain.
+std::string label_value(const std::string& name) {
+  std::string value;
+  for (const char c : is_utf8(name) ? name : printable(name)) {
+    if (c == '"' || c == '\\') value += '\\';
+    value += c;
+  }
+  return value;
+}
+
+std::string seconds(std::int64_t ms) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3f", static_cast<double>(ms) / 1000);
+  return text.data();
+}
+
+bool is_only_kept(const Holding& holding) {
+  return !holding.holds.empty() && first_hold(holding).kept;
+}
+
+std::optional<std::string> held(const Holding& holding) {
+  return is_only_kept(holding) ? "0" : "1";
+}
+
+std::optional<std::string> holders(const Holding& holding) {
+  return is_only_kept(holding) ? "0" : std::to_string(holding.owner_count);
+}
+
+std::optional<std::string> waiters(const Holding& holding) {
+  return std::to_string(holding.waiting);
+}
+
+std::optional<std::string> hold_age(const Holding& holding) {
+  if (holding.holds.empty() || is_only_kept(holding)) return {};
+  const HoldRecord& first = first_hold(holding);
+  if (first.since_ms == 0) return {};
+  return seconds(age_of(first, holding).count());
+}
+
+std::optional<std::string> lease_left(const Holding& holding) {
+  if (holding.lease_left.kind() == LeaseLeft::Kind::never) return "+Inf";
+  const auto left = holding.lease_left.within();
+  return left ? std::optional(seconds(to_ms(*left))) : std::nullopt;
+}
+
+struct Metric {
+  const char* name;
+  const char* help;
+  std::optional<std::string> (*value)(const Holding& holding);  // nullopt: not known
+};
+
+constexpr std::array k_metrics{
+    Metric{"dlock_held", "1 if a run holds the lock, 0 if it is only kept (--min-hold).", held},
+    Metric{"dlock_holders", "How many runs hold the lock at once.", holders},
+    Metric{"dlock_waiters", "How many runs wait for the lock.", waiters},
+    Metric{"dlock_hold_age_seconds", "For how long the oldest holder has held it.", hold_age},
+    Metric{"dlock_lease_left_seconds", "When the lease ends unless it is renewed.", lease_left},
+};
+
+std::string heading(const std::string& name, const std::string& help) {
+  return "# HELP " + name + " " + help + "\n# TYPE " + name + " gauge\n";
+}
+
+std::string up(bool answers) {
+  return heading("dlock_up", "1 if the locks could be read, otherwise 0.") + "dlock_up " +
+         (answers ? "1" : "0") + "\n";
+}
+
+}  // namespace
+
+std::string lock_metrics(const std::vector<NamedHolding>& locks) {
+  std::string text = up(true);
+  for (const Metric& metric : k_metrics) {
+    text += heading(metric.name, metric.help);
+    for (const NamedHolding& lock : locks) {
+      const auto value = metric.value(lock.holding);
+      if (value) {
+        text +=
+            std::string(metric.name) + "{lock=\"" + label_value(lock.name) + "\"} " + *value + "\n";
+      }
+    }
+  }
+  return text;
+}
+
+std::string metrics_without_store() {
+  return up(false);
+}
+
+}  // namespace dlock
