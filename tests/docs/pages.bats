@@ -103,5 +103,5 @@ setup() { set_up_docs; }
   run -0 awk 'BEGIN { ttl = 30; call = ttl / 10; if (call > 5) call = 5; print ttl / 3 + call + 1 }'
   man_section FAULTS dlock-guarantees.7 | grep -q "with the defaults $output s\." ||
     fail "not $output s in the man page"
-  grep -q "two run for $output seconds at most" README.md || fail "not $output seconds in README.md"
+  grep -q "two runs overlap for $output seconds at most" README.md || fail "not $output seconds in README.md"
 }
