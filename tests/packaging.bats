@@ -43,7 +43,7 @@ expected_files() {
     share/bash-completion/completions/dlock \
     share/fish/vendor_completions.d/dlock.fish "share/zsh/$1/_dlock" \
     share/doc/dlock/{README.md,CHANGELOG.md,NOTICE,LGPL-2.1.txt,THIRD-PARTY.txt} \
-    share/doc/dlock/examples/{ci-job.yml,ci-steps.yml,dlock.crontab} \
+    share/doc/dlock/examples/{ci-action.yml,ci-job.yml,ci-steps.yml,dlock.crontab} \
     share/doc/dlock/examples/dlock-job.{service,timer} \
     share/doc/dlock/examples/{self-locking,fence-sql,fence-rename,fence-put}.sh
 }

@@ -215,6 +215,12 @@ SH
   assert_output "deploy.sh under deploy-production: "
 }
 
+@test "CI: the steps with the action are those of the example, which docs/action runs" {
+  block 'packaging/action@v1' | sed 's/^ *//' >lines
+  run -1 grep -vxFf <(sed 's/^ *//' "$examples/ci-action.yml") lines
+  assert_output ""
+}
+
 # step NUMBER: what that step does in GitHub, with the variables that the steps before have left.
 step() {
   local -a variables
