@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Promise: the GitHub Action takes a lock for the later steps of a job and releases it at the end, after
 # a failure or a cancel too; nothing that a name, a reason or a program says is a command of the runner;
-# and the password of the URL is shown nowhere. The runner is programs/action_runner.py.
+# and the password of the URL is shown nowhere. The GitLab include takes and releases, too. The runner is
+# programs/action_runner.py.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154  # '…' is for inner shells; every test is a shell of its own
 load ../support/suite
 suite server empty cli
@@ -247,7 +248,8 @@ END
   done
   export SECRET_DLOCK_URL=$DLOCK_URL
   unset DLOCK_URL
-  run -0 python3 "$PROGRAMS/action_runner.py" "$action" <"$PROJECT/packaging/examples/ci-action.yml"
+  # Not for ever, if the hold does not reach the later steps.
+  DLOCK_WAIT=5s run -0 python3 "$PROGRAMS/action_runner.py" "$action" <"$PROJECT/packaging/examples/ci-action.yml"
   assert_line --regexp '^migrate.sh  --token [0-9]{16}$'
   assert_line --regexp '^deploy.sh deploy-production $'
   assert_line "post 1: 0"
@@ -256,4 +258,59 @@ END
   [ "$(wc -l <shown)" -gt 5 ]
   run -1 grep -vxFf <(sed 's/^ *//' "$PROJECT/packaging/examples/ci-action.yml") shown
   assert_output ""
+}
+
+# gitlab PART: the lines of the part of a job that extends .dlock: script has those of
+# before_script before it, as in GitLab. The job is the one that the file shows, whose jobs are stand-ins.
+gitlab() {
+  python3 - "$PROJECT/packaging/gitlab/dlock.yml" "$1" <<'P'
+import re, sys
+try:
+    import yaml
+except ImportError:
+    sys.path.append("/usr/lib/python3/dist-packages") # Debian's, for the python of a version manager
+    import yaml
+text = open(sys.argv[1]).read()
+base, shown = yaml.safe_load(text)[".dlock"], yaml.safe_load("".join(re.findall(r"(?m)^#   (.*\n)", text)))
+job = {**base, **shown["deploy"], "variables": {**base["variables"], **shown["deploy"]["variables"]}}
+assert list(yaml.safe_load(text)) == [job.pop("extends")]
+assert 75 in job["retry"]["exit_codes"]
+for name, value in {**job["variables"], "CI_JOB_ID": 42}.items():
+    print(f"export {name}={value}")
+print(*(job["before_script"] if sys.argv[2] == "script" else []), *job[sys.argv[2]], sep="\n")
+P
+}
+
+@test "the GitLab include: a job that extends it has the lock until its end, also after a failure" {
+  local script
+  for script in migrate.sh deploy.sh; do
+    printf '#!/bin/sh\necho "${0##*/} $DLOCK_NAME $*"; dlock inspect -q deploy-production\n' >$script
+    chmod +x $script
+  done
+  gitlab script >job
+  gitlab after_script >after
+  run -0 bash -e -o pipefail job
+  assert_line --regexp '^migrate.sh deploy-production --token [0-9]{16}$'
+  assert_line "deploy.sh deploy-production "
+  run -0 dlock inspect -q deploy-production
+  run -0 bash -e -o pipefail after
+  free deploy-production
+  printf 'exit 7\n' >migrate.sh
+  run -7 bash -e -o pipefail job
+  run -0 bash -e -o pipefail after
+  free deploy-production
+  rm .dlock-42.env
+}
+
+@test "the GitLab include: a busy lock or no name ends the job, and then nothing is released" {
+  gitlab script | sed 's/DLOCK_WAIT=30m/DLOCK_WAIT=100ms/' >job
+  gitlab after_script >after
+  hold deploy-production
+  run -75 bash -e -o pipefail job
+  run -0 bash -e -o pipefail after
+  assert_output ""
+  run -0 dlock inspect -q deploy-production
+  let_go
+  run -64 bash -e -o pipefail <(sed '/LOCK_NAME=/d' job)
+  assert_output --partial name
 }
