@@ -148,7 +148,9 @@ Json holding_json(const NamedHolding& named) {
   return json;
 }
 
-const char* word_for(const Outcome& outcome) {
+}  // namespace
+
+const char* outcome_word(const Outcome& outcome) {
   switch (outcome.kind) {
     case Outcome::Kind::child:
       return outcome.child.kind == ChildStatus::Kind::not_started ? "failed" : "child";
@@ -169,6 +171,8 @@ const char* word_for(const Outcome& outcome) {
   }
   return "failed";
 }
+
+namespace {
 
 Json released_json(RunSummary::Released released) {
   switch (released) {
@@ -254,7 +258,7 @@ std::string result_json(const std::vector<LockName>& names,
                         int exit_status) {
   const RunSummary& summary = outcome.summary;
   const Hold* const first = summary.holds.empty() ? nullptr : &summary.holds.front();
-  Json json = {{"version", 1}, {"outcome", word_for(outcome)}, {"lock", join_names(names)}};
+  Json json = {{"version", 1}, {"outcome", outcome_word(outcome)}, {"lock", join_names(names)}};
   json["exit_status"] = exit_status;
   json["hold"] = nullptr;
   if (first != nullptr) json["hold"] = hold_id(first->owner, first->serial);

@@ -2,34 +2,15 @@
 #include "cmd/lock_metrics.hpp"
 
 #include "base/duration.hpp"
-#include "base/text.hpp"
 #include "cmd/holder_text.hpp"
+#include "cmd/prometheus_text.hpp"
 
 #include <array>
-#include <cstdint>
-#include <cstdio>
 #include <optional>
 
 namespace dlock {
 
 namespace {
-
-// Returns the name as the value of a label: the format allows UTF-8 only, and escapes ", \ and line
-// breaks, which a name cannot contain.
-std::string label_value(const std::string& name) {
-  std::string value;
-  for (const char c : is_utf8(name) ? name : printable(name)) {
-    if (c == '"' || c == '\\') value += '\\';
-    value += c;
-  }
-  return value;
-}
-
-std::string seconds(std::int64_t ms) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3f", static_cast<double>(ms) / 1000);
-  return text.data();
-}
 
 bool is_only_kept(const Holding& holding) {
   return !holding.holds.empty() && first_hold(holding).kept;
@@ -51,13 +32,13 @@ std::optional<std::string> hold_age(const Holding& holding) {
   if (holding.holds.empty() || is_only_kept(holding)) return {};
   const HoldRecord& first = first_hold(holding);
   if (first.since_ms == 0) return {};
-  return seconds(age_of(first, holding).count());
+  return metric_seconds(age_of(first, holding).count());
 }
 
 std::optional<std::string> lease_left(const Holding& holding) {
   if (holding.lease_left.kind() == LeaseLeft::Kind::never) return "+Inf";
   const auto left = holding.lease_left.within();
-  return left ? std::optional(seconds(to_ms(*left))) : std::nullopt;
+  return left ? std::optional(metric_seconds(to_ms(*left))) : std::nullopt;
 }
 
 struct Metric {
@@ -74,13 +55,9 @@ constexpr std::array k_metrics{
     Metric{"dlock_lease_left_seconds", "When the lease ends unless it is renewed.", lease_left},
 };
 
-std::string heading(const std::string& name, const std::string& help) {
-  return "# HELP " + name + " " + help + "\n# TYPE " + name + " gauge\n";
-}
-
 std::string up(bool answers) {
-  return heading("dlock_up", "1 if the locks could be read, otherwise 0.") + "dlock_up " +
-         (answers ? "1" : "0") + "\n";
+  return metric_heading("dlock_up", "gauge", "1 if the locks could be read, otherwise 0.") +
+         "dlock_up " + (answers ? "1" : "0") + "\n";
 }
 
 }  // namespace
@@ -88,12 +65,11 @@ std::string up(bool answers) {
 std::string lock_metrics(const std::vector<NamedHolding>& locks) {
   std::string text = up(true);
   for (const Metric& metric : k_metrics) {
-    text += heading(metric.name, metric.help);
+    text += metric_heading(metric.name, "gauge", metric.help);
     for (const NamedHolding& lock : locks) {
       const auto value = metric.value(lock.holding);
       if (value) {
-        text +=
-            std::string(metric.name) + "{lock=\"" + label_value(lock.name) + "\"} " + *value + "\n";
+        text += std::string(metric.name) + "{" + lock_label(lock.name) + "} " + *value + "\n";
       }
     }
   }

@@ -2,9 +2,8 @@
 #include "cmd/result_file.hpp"
 
 #include "base/errno_text.hpp"
-#include "base/random.hpp"
 #include "base/text.hpp"
-#include "sys/file_bytes.hpp"
+#include "sys/whole_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,28 +12,6 @@
 #include <cerrno>
 
 namespace dlock {
-
-namespace {
-
-constexpr mode_t k_mode = 0644;  // reduced by the umask
-
-UniqueFd make_file(int directory, const std::string& name) {
-  constexpr int k_new = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  return UniqueFd(::openat(directory, name.c_str(), k_new, k_mode));
-}
-
-// Returns a unique name, even if several machines share the directory.
-std::string temporary_name() {
-  return ".dlock-" + random_hex(8);
-}
-
-int write_to_disk(int fd, std::string_view text) {
-  const int failed = write_bytes(fd, text);
-  if (failed != 0) return failed;
-  return ::fsync(fd) == 0 ? 0 : errno;
-}
-
-}  // namespace
 
 Result<ResultFile> ResultFile::prepare(const std::string& path) {
   ResultFile file;
@@ -57,9 +34,7 @@ Result<ResultFile> ResultFile::prepare(const std::string& path) {
   } else if (errno != ENOENT) {
     return bad(errno_text(errno));
   }
-  const std::string temporary = temporary_name();
-  if (!make_file(in, temporary)) return bad(errno_text(errno));
-  ::unlinkat(in, temporary.c_str(), 0);
+  if (const int failed = try_new_file(in); failed != 0) return bad(errno_text(failed));
   if (::unlinkat(in, file.name_.c_str(), 0) != 0 && errno != ENOENT) {
     return bad(errno_text(errno));
   }
@@ -67,13 +42,9 @@ Result<ResultFile> ResultFile::prepare(const std::string& path) {
 }
 
 Result<void> ResultFile::write(std::string_view text) const {
-  const int in = directory_.get();
-  const std::string temporary = temporary_name();
-  const UniqueFd file = make_file(in, temporary);
-  int failed = file ? write_to_disk(file.get(), text) : errno;
-  if (failed == 0 && ::renameat(in, temporary.c_str(), in, name_.c_str()) != 0) failed = errno;
+  const int failed =
+      replace_file({.directory = directory_.get(), .name = name_, .to_disk = true}, text);
   if (failed == 0) return {};
-  if (file) ::unlinkat(in, temporary.c_str(), 0);
   return Error{Errc::system, "cannot write the result file " + path_ + ": " + errno_text(failed)};
 }
 

@@ -5,12 +5,14 @@
 #include "base/duration.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
+#include "base/wall_clock.hpp"
 #include "cmd/claim.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/exec_failure.hpp"
 #include "cmd/json_output.hpp"
 #include "cmd/own_environment.hpp"
 #include "cmd/result_file.hpp"
+#include "cmd/run_metrics.hpp"
 #include "cmd/voice.hpp"
 #include "sys/boot.hpp"
 
@@ -89,6 +91,29 @@ void write_result(const ResultFile& file,
   if (!written) log(LogLevel::warn, written.error().text);
 }
 
+// Counts the run for Prometheus. A failure costs a warning and never changes how dlock ends.
+void count_in_metrics(const std::string& directory,
+                      const std::vector<LockName>& names,
+                      const Outcome& outcome,
+                      int exit_status) {
+  const RunSummary& summary = outcome.summary;
+  const bool started = !summary.holds.empty() && outcome.kind != Outcome::Kind::failed &&
+                       outcome.kind != Outcome::Kind::signalled &&
+                       outcome.child.kind != ChildStatus::Kind::not_started;
+  const bool succeeded = outcome.kind == Outcome::Kind::child &&
+                         outcome.child == ChildStatus{ChildStatus::Kind::exited, 0};
+  const auto counted = count_run(directory,
+                                 names,
+                                 {.outcome = outcome_word(outcome),
+                                  .exit_status = exit_status,
+                                  .ran = started,
+                                  .succeeded = succeeded,
+                                  .ended_ms = wall_us() / 1000,
+                                  .waited = summary.waited,
+                                  .held = summary.held});
+  if (!counted) log(LogLevel::warn, counted.error().text);
+}
+
 Error failure(const Outcome& outcome, const std::string& names) {
   const bool granted = !outcome.summary.holds.empty();
   const std::string what = granted ? "cannot start the command under " : "cannot acquire ";
@@ -157,7 +182,8 @@ ExitStatus run_command(const CommandLine& line, const Settings& settings) {
   const auto fits = check_store(*ready->store, claim, settings.min_hold);
   if (!fits) return report(fits.error(), settings);
   const std::optional<ResultFile> result = prepare_result(settings);
-  const RunTerms terms = make_terms(settings, *lease, !claim.ancestors.empty());
+  const bool nested = !claim.ancestors.empty();
+  const RunTerms terms = make_terms(settings, *lease, nested);
   StoreWorker worker(std::move(ready->store), std::move(claim), *ready->interrupt);
   Voice voice(*names, settings.mode, ready->where);
   Runner runner({.words = words,
@@ -177,6 +203,9 @@ ExitStatus run_command(const CommandLine& line, const Settings& settings) {
   voice.end_of_wait();
   const Outcome outcome = ran ? *ran : Outcome{.kind = Outcome::Kind::failed, .error = ran.error()};
   if (result) write_result(*result, *names, outcome, words, status_of(outcome, settings));
+  // A nested run is a part of the run above it, which is counted.
+  if (settings.metrics_dir && !nested)
+    count_in_metrics(*settings.metrics_dir, *names, outcome, status_of(outcome, settings));
   end_like(outcome, voice, words, settings, signals);
 }
 

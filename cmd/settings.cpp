@@ -123,6 +123,12 @@ Result<void> set_result_file(Settings& settings, std::string_view value) {
   return set_file(settings.result_file.emplace(), value);
 }
 
+Result<void> set_metrics_dir(Settings& settings, std::string_view value) {
+  if (value.empty()) return wrong(value, "the name of a directory");
+  settings.metrics_dir = value;
+  return {};
+}
+
 Result<void> set_connect_timeout(Settings& settings, std::string_view value) {
   auto timeout = parse_duration(value);
   if (!timeout) return timeout.error();
@@ -355,6 +361,8 @@ constexpr auto k_settings = std::to_array<Setting>({
      &set_text<&S::reason>},
     {"result-file", "--result-file", "FILE",
      "write the outcome of the run to FILE, as JSON", k_run, &set_result_file},
+    {"metrics-dir", "--metrics-dir", "DIR",
+     "count the run in a file of DIR, for node_exporter", k_run, &set_metrics_dir},
 });
 // clang-format on
 

@@ -69,6 +69,7 @@ struct Settings {
   bool nonblock = false;  // as if `wait` were zero
   std::optional<std::string> reason;
   std::optional<std::string> result_file;
+  std::optional<std::string> metrics_dir;
   Mode mode = Mode::plain;
   std::uint32_t slots = 0;  // for Mode::slots: the number of slots
   Duration min_hold{};      // zero: the lock is not kept

@@ -15,7 +15,7 @@ _dlock_takes() {
       --config | --result-file)
       takes='file'
       ;;
-    --cacertdir)
+    --cacertdir | --metrics-dir)
       takes='directory'
       ;;
     --log-format)
@@ -48,7 +48,7 @@ _dlock_words() {
       options+=' --and -c --command --replicas -s --shared -x --exclusive --slots -n --nb
         --nonblock -w --wait --timeout -E --conflict-exit-code --max-waiters --ttl -k --kill-after
         --signal --on-lost --contain --splay --min-hold --max-hold --no-renew --once-per --reason
-        --result-file'
+        --result-file --metrics-dir'
       ;;
     acquire)
       options+=' --json --replicas -s --shared -x --exclusive --slots -n --nb --nonblock -w --wait

@@ -81,6 +81,7 @@ TEST_CASE("settings: every setting has an environment variable, and it is read")
                                   {"contain", "true"},
                                   {"reason", "because"},
                                   {"result-file", "r.json"},
+                                  {"metrics-dir", "/metrics"},
                                   {"shared", "true"},
                                   {"exclusive", "true"},
                                   {"slots", "3"},
@@ -103,9 +104,9 @@ TEST_CASE("settings: every setting has an environment variable, and it is read")
     Surroundings::set(variable, "\x01 no such value");
     const auto bad = read_settings(read_setting_sources({}, {}));
     const bool takes_text = name == "url" || name == "prefix" || name == "password" ||
-                            name == "reason" || name == "result-file" || name == "sni" ||
-                            name == "cacert" || name == "cacertdir" || name == "cert" ||
-                            name == "key";
+                            name == "reason" || name == "result-file" || name == "metrics-dir" ||
+                            name == "sni" || name == "cacert" || name == "cacertdir" ||
+                            name == "cert" || name == "key";
     CHECK(bad.has_value() == takes_text);
     if (!bad) CHECK(bad.error().code == Errc::bad_config);
   }
