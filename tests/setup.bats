@@ -32,6 +32,7 @@ would_install() {
   assert_line --regexp '^  mandoc .*'
   assert_line --regexp '^  redis-server '
   assert_line --regexp '^  openssh-client: '
+  assert_line --regexp '^  nodejs: '
   refute_output --regexp 'mariadb-server|postgresql|etcd-server|jre'
   would_install cli/etcd
   assert_line --regexp '^  etcd-server etcd-client: '

@@ -23,7 +23,7 @@ teardown() {
 # wrong_in LIST: what is wrong with it, a line each.
 wrong_in() {
   local id rule tests
-  diff <(seq -f 'S%02g' 29) <(grep -v '^#' "$1" | cut -d '|' -f 1) | sed -n 's/^[<>]/not once, in order:/p'
+  diff <(seq -f 'S%02g' 30) <(grep -v '^#' "$1" | cut -d '|' -f 1) | sed -n 's/^[<>]/not once, in order:/p'
   while IFS='|' read -r id rule tests; do
     [ "${#rule}" -gt 20 ] || echo "$id: no rule"
     [ -n "$tests" ] || echo "$id: neither a test nor a reason"

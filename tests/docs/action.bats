@@ -224,11 +224,11 @@ SH
 
 @test "several names, several actions, and the same name again: each post releases its own" {
   run -0 job <<'END'
-    {action, with: {name: "a b\n\n  c\n"}},
+    {action, with: {name: "a b\n\n  c\n--json"}},
     {action, with: {name: d, mode: shared}},
     {action, with: {name: d, mode: shared, wait: 0}},
     {action, with: {name: e, slots: 3}},
-    {run: 'echo "slot $DLOCK_SLOT"; for name in "a b" c d e; do dlock inspect -q "$name"; done'},
+    {run: 'echo "slot $DLOCK_SLOT"; for name in "a b" c --json d e; do dlock inspect -q -- "$name"; done'},
     {action, with: {name: f, mode: exclusive}},
     {run: 'echo "slot $DLOCK_SLOT."; dlock inspect f | grep exclusive; dlock run -n --and c "a b" -- echo both'}
 END
