@@ -316,6 +316,31 @@ step() {
   assert_output "transfer.sh under account-7 account-9: 7 9"
 }
 
+@test "monitoring: a job leaves its counters, the locks are one file, and a ping follows a success" {
+  local folder=$PWD/node_exporter && mkdir "$folder"
+  stand_in bin/nightly-job bin/weekly-job bin/curl
+  block 'metrics-dir' | sed -E "s/^([^ ]+ +){5}//; s|/var/lib/node_exporter|$folder|g" >commands
+  while read -r command; do run -0 sh -c "$command"; done <commands
+  run -0 grep -h 'outcome="child"\|^dlock_up' "$folder"/*.prom
+  assert_output $'dlock_runs_total{lock="nightly",outcome="child"} 1\ndlock_up 1'
+  metric=$(block 'max by (lock)' | grep -oE 'dlock_[a-z_]+\{[^}]*\}')
+  grep -qF "$metric" "$folder/dlock_nightly.prom"
+  run -1 env DLOCK_URL=sqlite:///nowhere/at/all sh -c "$(sed -n 2p commands); ! grep -q 'dlock_up 0' locks.prom"
+  run -0 sh -c "$(block 'weekly-job && curl' | sed -E 's/^([^ ]+ +){5}//')"
+  assert_output $'weekly-job under weekly: \ncurl under weekly: -fsS -m 10 https://ping.example/weekly'
+  run -0 while_held weekly sh -c "$(block 'weekly-job && curl' | sed -E 's/^([^ ]+ +){5}//')"
+  refute_output --partial curl
+}
+
+@test "agents: turns without a server, and the list tells who holds what" {
+  stand_in bin/make
+  run -0 env HOME="$PWD" sh -c "$(block 'what you are doing')"
+  assert_output $'make under build: \nmake under tests: check'
+  printf '#!/bin/sh\ndlock list\n' >bin/make
+  run -0 env HOME="$PWD" sh -c "$(block 'what you are doing')"
+  assert_line --regexp '^build: held by .*: what you are doing'
+}
+
 @test "scripts: a pipe under one lock fails with its first command" {
   printf '#!/bin/sh\necho dump\n[ ! -e broken ] || exit 5\n' >bin/pg_dump
   chmod +x bin/pg_dump
