@@ -126,13 +126,13 @@ END
 }
 
 @test "a busy lock: after the wait the step fails with 75 and an error that names lock and holder" {
-  hold '50% a,b:c'
-  run -1 job <<<'{action, with: {name: "50% a,b:c", wait: 100ms}}, {run: echo never}'
+  hold '50%25 a,b:c'
+  run -1 job <<<'{action, with: {name: "50%25 a,b:c", wait: 100ms}}, {run: echo never}'
   assert_line "main 0: 75"
-  assert_line --regexp '^\[error\] 50% a,b:c not acquired: "50% a,b:c" is busy: held by .* pid [0-9]+'
+  assert_line --regexp '^\[error\] 50%25 a,b:c not acquired: "50%25 a,b:c" is busy: held by .* pid [0-9]+'
   refute_line never
   assert_line "post 0: 0"
-  run -1 job <<<'{action, with: {name: "50% a,b:c", wait: 0}}'
+  run -1 job <<<'{action, with: {name: "50%25 a,b:c", wait: 0}}'
   assert_line "main 0: 75"
   let_go
 }
@@ -202,6 +202,9 @@ SH
   assert_equal "$(left '["env"]["DLOCK_SLOT"] == '"$text")" true
   assert_equal "$(left '["states"]["0"] == {"names": "a%0Ab", "holds": '"$text}")" true
   assert_equal "$(left '["outputs"]["0"] == {"owner": '"$text"', "token": '"$text}")" true
+  # The line that ends a value cannot be guessed: each has one of its own.
+  run -0 grep -hoE '^[A-Za-z_]+<<[0-9a-f]{32}$' 0.main.ENV 0.main.STATE 0.main.OUTPUT
+  assert_equal "$(cut -d'<' -f3 <<<"$output" | sort -u | wc -l)" 9
 }
 
 @test "the URL of the input goes to dlock alone: no log, file, later step or command line has it" {
