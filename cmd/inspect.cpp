@@ -205,7 +205,17 @@ std::string as_text(const Holdings& locks) {
   return text;
 }
 
-std::string in_format(const Holdings& locks, LockSelection::Format format) {
+// Returns the metrics. On a terminal a name in them cannot move the cursor.
+std::string as_metrics(const Holdings& locks, const LockStore& store) {
+  std::string metrics = lock_metrics(locks, store.traits().line);
+  if (::isatty(STDOUT_FILENO) != 1) return metrics;
+  std::string text;
+  for (const std::string_view one : split(metrics, '\n'))
+    text += printable(one) + '\n';
+  return text;
+}
+
+std::string in_format(const Holdings& locks, LockSelection::Format format, const LockStore& store) {
   using Format = LockSelection::Format;
   switch (format) {
     case Format::text:
@@ -213,7 +223,7 @@ std::string in_format(const Holdings& locks, LockSelection::Format format) {
     case Format::json:
       return holdings_json(locks);
     case Format::prometheus:
-      return lock_metrics(locks);
+      return as_metrics(locks, store);
     case Format::names:
       return only_names(locks, '\n');
     case Format::names_with_nul:
@@ -229,6 +239,8 @@ ExitStatus inspect_command(const CommandLine& line, const Settings& settings) {
     return report({Errc::bad_usage, "--waited needs -q: its answer is the exit status"}, settings);
   auto store = open_store(settings);
   if (!store) return report(store.error(), settings);
+  if (line.waited && !(*store)->traits().line)
+    return report(lacks(**store, "a line of waiters (--waited)"), settings);
   auto holdings = look_at(**store, line.names, Unreadable::fails, settings);
   if (!holdings) return report(holdings.error(), settings);
   if (line.waited) {
@@ -262,7 +274,7 @@ ExitStatus list_command(const CommandLine& line, const Settings& settings) {
     return report(locks.error(), settings);
   }
   std::erase_if(*locks, [&](const auto& one) { return !selection->has(one.holding); });
-  return print(settings, in_format(*locks, selection->format()));
+  return print(settings, in_format(*locks, selection->format(), **store));
 }
 
 }  // namespace dlock

@@ -62,9 +62,10 @@ std::string up(bool answers) {
 
 }  // namespace
 
-std::string lock_metrics(const std::vector<NamedHolding>& locks) {
+std::string lock_metrics(const std::vector<NamedHolding>& locks, bool has_line) {
   std::string text = up(true);
   for (const Metric& metric : k_metrics) {
+    if (!has_line && metric.value == waiters) continue;
     text += metric_heading(metric.name, "gauge", metric.help);
     for (const NamedHolding& lock : locks) {
       const auto value = metric.value(lock.holding);

@@ -14,10 +14,12 @@ std::string metric_heading(const std::string& name,
   return "# HELP " + name + " " + help + "\n# TYPE " + name + " " + type + "\n";
 }
 
-// The format allows UTF-8 only, and escapes ", \ and line breaks, which a name cannot contain.
+// The format allows UTF-8 only, and escapes ", \ and line breaks, which a name cannot contain. The
+// second label keeps an encoded name apart from a name that looks like it.
 std::string lock_label(const std::string& name) {
+  if (!is_utf8(name)) return "lock=\"" + percent_encode(name) + "\",encoding=\"percent\"";
   std::string label = "lock=\"";
-  for (const char c : is_utf8(name) ? name : printable(name)) {
+  for (const char c : name) {
     if (c == '"' || c == '\\') label += '\\';
     label += c;
   }

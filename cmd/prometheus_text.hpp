@@ -11,7 +11,8 @@ std::string metric_heading(const std::string& name,
                            const std::string& type,
                            const std::string& help);
 
-// Returns `lock="…"`, the only label that every series of a lock has. The name cannot leave it.
+// Returns `lock="…"`, the label that every series of a lock has. The name cannot leave it. A name
+// that is not UTF-8 is percent-encoded, and has the label encoding="percent".
 std::string lock_label(const std::string& name);
 
 // Returns milliseconds as seconds: "12.345".

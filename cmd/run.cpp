@@ -18,6 +18,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace dlock {
@@ -89,6 +90,23 @@ void write_result(const ResultFile& file,
       not_started ? exec_failure(outcome.child.value, words) : outcome.error.text;
   const auto written = file.write(result_json(names, outcome, error, exit_status));
   if (!written) log(LogLevel::warn, written.error().text);
+}
+
+// Returns the names for which the run counts. A run that joined the hold of a run above it is a
+// part of that run, which is counted. `acquire` is no run, and what is below it is counted.
+std::vector<LockName> counted_names(const std::vector<LockName>& names,
+                                    const Holds& holds,
+                                    const std::vector<AncestorHold>& above) {
+  if (holds.empty()) return names;
+  std::vector<LockName> counted;
+  for (const Hold& hold : holds) {
+    const bool joined_a_run =
+        std::any_of(above.begin(), above.end(), [&hold](const AncestorHold& one) {
+          return one.owner == hold.owner && !is_of_acquire(one.serial);
+        });
+    if (!joined_a_run) counted.push_back(hold.name);
+  }
+  return counted;
 }
 
 // Counts the run for Prometheus. A failure costs a warning and never changes how dlock ends.
@@ -182,8 +200,8 @@ ExitStatus run_command(const CommandLine& line, const Settings& settings) {
   const auto fits = check_store(*ready->store, claim, settings.min_hold);
   if (!fits) return report(fits.error(), settings);
   const std::optional<ResultFile> result = prepare_result(settings);
-  const bool nested = !claim.ancestors.empty();
-  const RunTerms terms = make_terms(settings, *lease, nested);
+  const std::vector<AncestorHold> above = claim.ancestors;
+  const RunTerms terms = make_terms(settings, *lease, !above.empty());
   StoreWorker worker(std::move(ready->store), std::move(claim), *ready->interrupt);
   Voice voice(*names, settings.mode, ready->where);
   Runner runner({.words = words,
@@ -203,9 +221,12 @@ ExitStatus run_command(const CommandLine& line, const Settings& settings) {
   voice.end_of_wait();
   const Outcome outcome = ran ? *ran : Outcome{.kind = Outcome::Kind::failed, .error = ran.error()};
   if (result) write_result(*result, *names, outcome, words, status_of(outcome, settings));
-  // A nested run is a part of the run above it, which is counted.
-  if (settings.metrics_dir && !nested)
-    count_in_metrics(*settings.metrics_dir, *names, outcome, status_of(outcome, settings));
+  if (settings.metrics_dir) {
+    count_in_metrics(*settings.metrics_dir,
+                     counted_names(*names, outcome.summary.holds, above),
+                     outcome,
+                     status_of(outcome, settings));
+  }
   end_like(outcome, voice, words, settings, signals);
 }
 

@@ -147,16 +147,18 @@ Result<void> count_run(const std::string& directory,
     return Error{Errc::system,
                  "cannot write the metrics in " + printable(directory) + ": " + errno_text(error)};
   };
+  if (names.empty()) return {};
   const UniqueFd in(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!in) return failed(errno);
   if (const int error = lock(in.get()); error != 0) return failed(error);
+  Result<void> counted;
   for (const LockName& name : names) {
     const std::string file = "dlock_" + percent_encode(name.text()) + ".prom";
     const std::string text = run_metrics(text_in(in.get(), file), name.text(), run);
     const int error = replace_file({.directory = in.get(), .name = file, .for_all = true}, text);
-    if (error != 0) return failed(error);
+    if (error != 0) counted = failed(error);
   }
-  return {};
+  return counted;
 }
 
 }  // namespace dlock

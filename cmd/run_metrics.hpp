@@ -30,7 +30,8 @@ struct RunFigures {
 std::string run_metrics(std::string_view before, const std::string& name, const RunFigures& run);
 
 // Adds the run to the file of each lock. Runs of other processes wait for each other, for 10 s
-// at most, so that no count is lost. Errc::system: a file could not be changed, and why.
+// at most, so that no count is lost. Errc::system: a file could not be changed; the
+// others were.
 Result<void> count_run(const std::string& directory,
                        const std::vector<LockName>& names,
                        const RunFigures& run);

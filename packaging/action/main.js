@@ -28,7 +28,12 @@ async function main() {
   }
   const granted = JSON.parse(answer.out);
   // First of all: what post.js knows of will be released.
-  leave('GITHUB_STATE', { names: names.join('\n'), holds: granted.holds });
+  try {
+    leave('GITHUB_STATE', { names: names.join('\n'), holds: granted.holds });
+  } catch (error) {
+    await dlock(['release', '--', ...names], { DLOCK_HOLDS: granted.holds });
+    return fail(1, `released ${names.join(', ')}, as no state can be left for the end of the job: ${error.message}`);
+  }
   const each = (member) => granted.locks.map((lock) => lock[member] ?? '').join(' ');
   const told = {
     DLOCK_OWNER: each('owner'),

@@ -96,6 +96,11 @@ void RunSession::delay_start(Time now) {
   say({.kind = Notice::Kind::splay, .text = format_duration(terms_.splay), .span = delay});
 }
 
+// The time of the wait, and its limits, count from here on.
+void RunSession::begin_wait(Time now) {
+  wait_ = WaitLoop(terms_.acquire, terms_.notice_every, seed_, now);
+}
+
 void RunSession::follow(WaitLoop::Turn turn, Time now) {
   for (auto& one : turn.actions) {
     if (auto* const asked = std::get_if<action::Ask>(&one)) ask(*asked);
@@ -236,6 +241,7 @@ void RunSession::handle(const event::Signal& event, Time now) {
     const auto kind = ends ? Notice::Kind::signalled : Notice::Kind::passed_on;
     signal_group(event.number, wakes(event.number), kind);
   } else if (phase_ == Phase::delaying || phase_ == Phase::acquiring) {
+    if (phase_ == Phase::delaying) begin_wait(now);
     const bool asking = phase_ == Phase::acquiring && wait_.asking();
     give_up({.kind = Outcome::Kind::signalled, .signal = event.number}, asking, now);
   } else {
@@ -290,8 +296,7 @@ void RunSession::handle(event::Resumed /*event*/, Time /*now*/) {}
 void RunSession::handle(event::Tick event, Time now) {
   if (phase_ == Phase::delaying) {
     phase_ = Phase::acquiring;
-    // The time limits of the wait count from here on.
-    wait_ = WaitLoop(terms_.acquire, terms_.notice_every, seed_, now);
+    begin_wait(now);
     follow(wait_.start(now), now);
   } else if (phase_ == Phase::acquiring) {
     follow(wait_.on(event, now), now);

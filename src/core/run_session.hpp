@@ -76,6 +76,7 @@ class RunSession {
   void handle(event::Tick event, Time now);
 
   void delay_start(Time now);
+  void begin_wait(Time now);
   void follow(WaitLoop::Turn turn, Time now);
   void end_wait(WaitLoop::End end, Time now);
   void take(KeepStep step, Time now);

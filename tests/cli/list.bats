@@ -61,6 +61,24 @@ inspect --waited a
 END
 }
 
+@test "a store without a line does not know who waits: inspect --waited is refused, 64" {
+  mkdir "$T/locks"
+  export DLOCK_URL=local://$T/locks
+  run -64 --separate-stderr "$DLOCK" inspect -q --waited a
+  assert_stderr_has "does not support a line of waiters (--waited)"
+  hold a
+  run -0 "$DLOCK" list --format prometheus
+  assert_line 'dlock_held{lock="a"} 1'
+  refute_output --partial dlock_waiters
+  let_go
+}
+
+@test "list --format prometheus: on a terminal a name cannot move the cursor" {
+  r set $'dlock:\e]0;title\a' x >/dev/null
+  run -0 script -qec "$DLOCK list --format prometheus" /dev/null
+  assert_output --partial 'dlock_held{lock="\x1b]0;title\x07"} 1'
+}
+
 @test "list --format prometheus: Prometheus reads it, whatever the names are" {
   r set 'dlock:a"} 9' x >/dev/null
   r set $'dlock:back\\slash' x >/dev/null
@@ -77,7 +95,7 @@ assert set(families) == {"dlock_up", "dlock_held", "dlock_holders", "dlock_waite
                          "dlock_hold_age_seconds", "dlock_lease_left_seconds"}, families
 assert all(f.type == "gauge" and f.documentation for f in families.values())
 held = {s.labels["lock"]: s.value for s in families["dlock_held"].samples}
-assert held == {'a"} 9': 1, "back\\slash": 1, "\\xff": 1, "held": 1, "kept": 0}, held
+assert held == {'a"} 9': 1, "back\\slash": 1, "%ff": 1, "held": 1, "kept": 0}, held
 lease = {s.labels["lock"]: s.value for s in families["dlock_lease_left_seconds"].samples}
 assert lease['a"} 9'] == float("inf") and 0 < lease["held"] <= 30, lease
 END

@@ -58,6 +58,24 @@ runs() { value "dlock_$1.prom" "dlock_runs_total{lock=$1,outcome=$2}"; }
 @test "of several names each counts the run; a nested run counts for none" {
   run -0 "$DLOCK" run --and b a -- "$DLOCK" run a -- true
   [ "$(runs a child) $(runs b child)" = "1 1" ]
+  run -0 "$DLOCK" run a -- "$DLOCK" run --and a c -- true
+  [ "$(runs a child) $(runs c child)" = "2 1" ]
+}
+
+@test "below acquire a run counts, and one below that does not" {
+  eval "$("$DLOCK" acquire a)"
+  run -0 "$DLOCK" run a -- "$DLOCK" run a -- true
+  [ "$(runs a child)" = 1 ]
+  "$DLOCK" release a
+  run -0 "$DLOCK" run a -- true
+  [ "$(runs a child)" = 2 ]
+}
+
+@test "a file that cannot be written keeps no other from its count" {
+  name=$(printf 'n%.0s' {1..300})
+  run -0 --separate-stderr "$DLOCK" run --and "$name" --and b a -- true
+  assert_stderr_has "file name too long"
+  [ "$(runs a child) $(runs b child)" = "1 1" ]
 }
 
 @test "two hundred runs at once: the counters add up to 200" {

@@ -125,6 +125,14 @@ END
   eventually 10s nobody_waits deploy
 }
 
+@test "a lock that the end of the job could not know of is released at once" {
+  run -1 env INPUT_NAME=deploy GITHUB_STATE=/nowhere/state GITHUB_ENV="$PWD/env" GITHUB_OUTPUT="$PWD/output" \
+    node "$action/main.js"
+  assert_line --partial '::error title=dlock::released deploy, as no state can be left'
+  [ ! -e env ]
+  free deploy
+}
+
 @test "a busy lock: after the wait the step fails with 75 and an error that names lock and holder" {
   hold '50%25 a,b:c'
   run -1 job <<<'{action, with: {name: "50%25 a,b:c", wait: 100ms}}, {run: echo never}'

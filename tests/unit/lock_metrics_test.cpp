@@ -18,7 +18,7 @@ using test::held;
 namespace {
 
 std::string metrics_of(const Holding& holding, const std::string& name = "n") {
-  return lock_metrics({{.name = name, .key = "k", .holding = holding}});
+  return lock_metrics({{.name = name, .key = "k", .holding = holding}}, true);
 }
 
 }  // namespace
@@ -72,8 +72,14 @@ TEST_CASE("metrics: a name cannot leave its label") {
   CHECK(has(metrics_of(held(), "a\"} 9\\"), R"(dlock_held{lock="a\"} 9\\"} 1)"));
   CHECK(has(metrics_of(held(), "\xC3\xA9"), "{lock=\"\xC3\xA9\"}"));
   // The format allows UTF-8 only.
-  CHECK(has(metrics_of(held(), "\xFF"), R"({lock="\\xff"})"));
+  CHECK(has(metrics_of(held(), "\xFF"), R"({lock="%ff",encoding="percent"})"));
   CHECK(is_utf8(metrics_of(held(), "\xFF")));
+}
+
+TEST_CASE("metrics: a store without a line does not know who waits") {
+  const std::string text = lock_metrics({{.name = "n", .key = "k", .holding = held()}}, false);
+  CHECK(has(text, "dlock_held{lock=\"n\"} 1"));
+  CHECK_FALSE(has(text, "dlock_waiters"));
 }
 
 TEST_CASE("metrics: without the store, dlock_up alone tells it") {

@@ -345,6 +345,7 @@ TEST_CASE("splay: a signal ends the run, and the store has not been asked") {
   script.signals = {{1ms, SIGTERM}};
   World world(script);
   CHECK(world.run() == "0.001s <TERM>, 0.001s exit by own TERM");
+  CHECK(world.outcome()->summary.waited == 0s);
   CHECK_KEPT(world);
 }
 
