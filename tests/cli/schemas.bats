@@ -52,6 +52,9 @@ until_go='touch "$0/child"; until [ -e "$0/go" ]; do sleep 0.02; done'
   told b --slots 3 --and b a -- no-such-command
   ends 10s b "exit 127"
   shows b granted started reaped released message
+  told s --splay 100ms s -- true
+  ends 10s s "exit 0"
+  shows s splay granted
   told c --once-per 1h once -- true
   ends 10s c "exit 0"
   told c --once-per 1h once -- true
