@@ -58,6 +58,10 @@ const HoldRecord& first_hold(const Holding& holding) {
       });
 }
 
+bool is_only_kept(const Holding& holding) {
+  return !holding.holds.empty() && first_hold(holding).kept;
+}
+
 std::string short_who(const HolderInfo& who) {
   return printable(who.user) + "@" + printable(who.host.substr(0, who.host.find('.')));
 }

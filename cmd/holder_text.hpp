@@ -52,6 +52,9 @@ std::string self_deadlock_text(const Holding& holding, Mode mode);
 // other. The holding must have holds.
 const HoldRecord& first_hold(const Holding& holding);
 
+// Returns whether the lock is only kept (--min-hold): no run holds it.
+bool is_only_kept(const Holding& holding);
+
 // Returns "deploy@ci-4", without the host's domain.
 std::string short_who(const HolderInfo& who);
 

@@ -25,6 +25,10 @@ namespace {
 
 using Holdings = std::vector<NamedHolding>;
 
+bool on_terminal() {
+  return ::isatty(STDOUT_FILENO) == 1;
+}
+
 std::string one_line(const std::string& name, const Holding& holding) {
   std::string text = printable(name) + ": " + holder_text(holding);
   if (const FencingToken token = token_of(holding); token != 0)
@@ -189,16 +193,15 @@ Result<Holdings> held_locks(LockStore& store, const std::string& glob, const Set
 
 // Returns each name followed by `end`. On a terminal the names cannot move the cursor.
 std::string only_names(const Holdings& locks, char end) {
-  const bool on_terminal = ::isatty(STDOUT_FILENO) == 1;
+  const bool shown = on_terminal();
   std::string text;
   for (const NamedHolding& one : locks)
-    text += (on_terminal ? printable(one.name) : one.name) + end;
+    text += (shown ? printable(one.name) : one.name) + end;
   return text;
 }
 
 std::string as_text(const Holdings& locks) {
-  if (::isatty(STDOUT_FILENO) == 1)
-    return lock_table(locks, terminal_columns(STDOUT_FILENO), locale_has_utf8());
+  if (on_terminal()) return lock_table(locks, terminal_columns(STDOUT_FILENO), locale_has_utf8());
   std::string text;
   for (const NamedHolding& one : locks)
     text += one_line(one.name, one.holding);
@@ -208,7 +211,7 @@ std::string as_text(const Holdings& locks) {
 // Returns the metrics. On a terminal a name in them cannot move the cursor.
 std::string as_metrics(const Holdings& locks, const LockStore& store) {
   std::string metrics = lock_metrics(locks, store.traits().line);
-  if (::isatty(STDOUT_FILENO) != 1) return metrics;
+  if (!on_terminal()) return metrics;
   std::string text;
   for (const std::string_view one : split(metrics, '\n'))
     text += printable(one) + '\n';
@@ -257,7 +260,7 @@ ExitStatus inspect_command(const CommandLine& line, const Settings& settings) {
   std::string text;
   for (const NamedHolding& one : *holdings)
     text += in_full(one.name, one.holding);
-  if (::isatty(STDOUT_FILENO) == 1) text = wrapped(text, terminal_columns(STDOUT_FILENO));
+  if (on_terminal()) text = wrapped(text, terminal_columns(STDOUT_FILENO));
   return print(settings, text);
 }
 

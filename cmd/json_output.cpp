@@ -148,32 +148,6 @@ Json holding_json(const NamedHolding& named) {
   return json;
 }
 
-}  // namespace
-
-const char* outcome_word(const Outcome& outcome) {
-  switch (outcome.kind) {
-    case Outcome::Kind::child:
-      return outcome.child.kind == ChildStatus::Kind::not_started ? "failed" : "child";
-    case Outcome::Kind::taken:
-      return "taken";
-    case Outcome::Kind::busy:
-      return "busy";
-    case Outcome::Kind::done:
-      return "done";
-    case Outcome::Kind::failed:
-      return "failed";
-    case Outcome::Kind::lost:
-      return "lost";
-    case Outcome::Kind::time_up:
-      return "time_up";
-    case Outcome::Kind::signalled:
-      return "signalled";
-  }
-  return "failed";
-}
-
-namespace {
-
 Json released_json(RunSummary::Released released) {
   switch (released) {
     case RunSummary::Released::nothing:
@@ -189,9 +163,7 @@ Json released_json(RunSummary::Released released) {
 }
 
 void add_ending(Json& json, const Outcome& outcome) {
-  const bool ran = outcome.kind == Outcome::Kind::child || outcome.kind == Outcome::Kind::lost ||
-                   outcome.kind == Outcome::Kind::time_up;
-  if (ran) {
+  if (outcome.ran()) {
     if (outcome.child.kind == ChildStatus::Kind::exited) json["exit_code"] = outcome.child.value;
     if (outcome.child.kind == ChildStatus::Kind::signalled) json["signal"] = outcome.child.value;
   } else if (outcome.kind == Outcome::Kind::signalled) {
@@ -250,6 +222,28 @@ std::string holdings_json(const std::vector<NamedHolding>& holdings) {
   for (const NamedHolding& one : holdings)
     json["locks"].push_back(holding_json(one));
   return text_of(json, 2);
+}
+
+const char* outcome_word(const Outcome& outcome) {
+  switch (outcome.kind) {
+    case Outcome::Kind::child:
+      return outcome.child.kind == ChildStatus::Kind::not_started ? "failed" : "child";
+    case Outcome::Kind::taken:
+      return "taken";
+    case Outcome::Kind::busy:
+      return "busy";
+    case Outcome::Kind::done:
+      return "done";
+    case Outcome::Kind::failed:
+      return "failed";
+    case Outcome::Kind::lost:
+      return "lost";
+    case Outcome::Kind::time_up:
+      return "time_up";
+    case Outcome::Kind::signalled:
+      return "signalled";
+  }
+  return "failed";
 }
 
 std::string result_json(const std::vector<LockName>& names,

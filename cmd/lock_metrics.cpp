@@ -12,10 +12,6 @@ namespace dlock {
 
 namespace {
 
-bool is_only_kept(const Holding& holding) {
-  return !holding.holds.empty() && first_hold(holding).kept;
-}
-
 std::optional<std::string> held(const Holding& holding) {
   return is_only_kept(holding) ? "0" : "1";
 }

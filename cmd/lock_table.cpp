@@ -18,7 +18,7 @@ using Row = std::array<std::string, c_count>;
 std::string held_word(const Holding& holding) {
   if (holding.kind == Holding::Kind::foreign) return "foreign";
   if (!holding.revoked_by.empty()) return "revoked";
-  if (!holding.holds.empty() && first_hold(holding).kept) return "kept";
+  if (is_only_kept(holding)) return "kept";
   switch (holding.mode) {
     case Mode::plain:
       break;

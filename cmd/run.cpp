@@ -115,17 +115,12 @@ void count_in_metrics(const std::string& directory,
                       const Outcome& outcome,
                       int exit_status) {
   const RunSummary& summary = outcome.summary;
-  const bool started = !summary.holds.empty() && outcome.kind != Outcome::Kind::failed &&
-                       outcome.kind != Outcome::Kind::signalled &&
-                       outcome.child.kind != ChildStatus::Kind::not_started;
-  const bool succeeded = outcome.kind == Outcome::Kind::child &&
-                         outcome.child == ChildStatus{ChildStatus::Kind::exited, 0};
   const auto counted = count_run(directory,
                                  names,
                                  {.outcome = outcome_word(outcome),
                                   .exit_status = exit_status,
-                                  .ran = started,
-                                  .succeeded = succeeded,
+                                  .ran = outcome.ran(),
+                                  .succeeded = outcome.succeeded(),
                                   .ended_ms = wall_us() / 1000,
                                   .waited = summary.waited,
                                   .held = summary.held});

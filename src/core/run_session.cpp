@@ -330,8 +330,7 @@ ReleaseOrder RunSession::release_order() const {
       outcome_.kind == Outcome::Kind::child || outcome_.kind == Outcome::Kind::time_up;
   if (!ended || outcome_.child.kind == ChildStatus::Kind::not_started) return order;
   if (!stop_.lease_over()) order.keep_until = *granted_at_ + terms_.min_hold;
-  const bool succeeded = outcome_.child == ChildStatus{ChildStatus::Kind::exited, 0};
-  if (succeeded && outcome_.kind == Outcome::Kind::child) order.tell_for = terms_.once_per;
+  if (outcome_.succeeded()) order.tell_for = terms_.once_per;
   return order;
 }
 

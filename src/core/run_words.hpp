@@ -68,6 +68,16 @@ struct Outcome {
   Error error;
   int signal = 0;
   RunSummary summary;
+
+  // Returns whether the command ran, however it ended.
+  bool ran() const {
+    const bool had_child = kind == Kind::child || kind == Kind::lost || kind == Kind::time_up;
+    return had_child && child.kind != ChildStatus::Kind::not_started;
+  }
+  // Returns whether the command ended by itself, with exit status 0.
+  bool succeeded() const {
+    return kind == Kind::child && child == ChildStatus{ChildStatus::Kind::exited, 0};
+  }
 };
 
 // What to do besides the actions of every machine.

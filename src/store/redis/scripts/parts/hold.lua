@@ -1,5 +1,5 @@
 -- A hold's id and its record.
---
+
 -- By how many ms the records outlast the lock. Redis 7.0 counts a TTL from the command that sets
 -- it, not from the start of the script, so records with the TTL of the lock would end before the
 -- lock, and a renewal in between would extend a hold that has no record.
