@@ -43,7 +43,8 @@ struct CommandLine {
   bool only_names = false;
   bool nul_after_names = false;
   std::optional<std::string> format;
-  bool waited = false;  // for inspect
+  bool waited = false;               // for inspect
+  std::optional<std::string> lasts;  // the value of --for, for freeze
 };
 
 // Returns whether the setting was given on the command line.

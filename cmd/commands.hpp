@@ -23,6 +23,8 @@ ExitStatus wait_command(const CommandLine& line, const Settings& settings);
 ExitStatus inspect_command(const CommandLine& line, const Settings& settings);
 ExitStatus list_command(const CommandLine& line, const Settings& settings);
 ExitStatus forget_command(const CommandLine& line, const Settings& settings);
+ExitStatus freeze_command(const CommandLine& line, const Settings& settings);
+ExitStatus unfreeze_command(const CommandLine& line, const Settings& settings);
 ExitStatus force_release_command(const CommandLine& line, const Settings& settings);
 ExitStatus doctor_command(const CommandLine& line, const Settings& settings);
 ExitStatus config_command(const CommandLine& line, const Settings& settings);

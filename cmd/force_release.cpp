@@ -223,6 +223,11 @@ ExitStatus force_release_command(const CommandLine& line, const Settings& settin
           "not released: " + shown + " is " + holder_text(reply->before) +
               "; this holder is not dlock and ignores revocation; --now deletes the lock");
       return ExitStatus::busy;
+    case RevokeVerdict::frozen:
+      log(LogLevel::error,
+          "not released: " + shown + " is " + holder_text(reply->before) +
+              "; dlock unfreeze ends that");
+      return ExitStatus::busy;
     case RevokeVerdict::deleted:
       // Without --now only a kept hold is deleted (--min-hold); no command runs under it.
       log(LogLevel::warn,

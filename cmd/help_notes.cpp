@@ -25,7 +25,7 @@ struct StatusHelp {
   std::string_view text;
 };
 constexpr std::string_view k_with_store =
-    "run acquire renew release wait inspect list forget force-release doctor";
+    "run acquire renew release wait inspect list forget freeze unfreeze force-release doctor";
 constexpr std::array k_statuses{
     StatusHelp{"acquire", 0, "the lock was taken"},
     StatusHelp{"renew", 0, "the lease was renewed"},
@@ -34,10 +34,12 @@ constexpr std::array k_statuses{
     StatusHelp{"inspect", 0, "the answer was printed; with -q: NAME is held"},
     StatusHelp{"list config", 0, "the answer was printed"},
     StatusHelp{"forget", 0, "the success was forgotten"},
+    StatusHelp{"freeze unfreeze", 0, "each NAME is frozen, or was unfrozen"},
     StatusHelp{"doctor", 0, "no error was found"},
     StatusHelp{"release", 1, "there was nothing to release"},
     StatusHelp{"inspect", 1, "with -q: NAME is free"},
     StatusHelp{"forget", 1, "there was nothing to forget"},
+    StatusHelp{"unfreeze", 1, "a NAME was not frozen"},
     StatusHelp{"force-release", 1, "there was nothing to release, or you said no"},
     StatusHelp{"doctor", 1, "an error was found; with --strict, or a warning"},
     StatusHelp{"", 64, "wrong usage"},

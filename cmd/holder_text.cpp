@@ -62,6 +62,20 @@ bool is_only_kept(const Holding& holding) {
   return !holding.holds.empty() && first_hold(holding).kept;
 }
 
+bool is_only_frozen(const Holding& holding) {
+  return holding.frozen && (holding.kind == Holding::Kind::none || is_only_kept(holding));
+}
+
+std::string frozen_text(const Freeze& freeze, Duration seen_ago, Detail detail) {
+  const Duration left = std::max<Duration>(freeze.left - seen_ago, Duration::zero());
+  std::string text = "frozen by ";
+  text += detail == Detail::full ? printable(freeze.who.user) + "@" + printable(freeze.who.host)
+                                 : short_who(freeze.who);
+  if (detail < Detail::who) text += " for " + format_duration(left) + " more";
+  const bool reason = detail < Detail::no_reason && !freeze.who.reason.empty();
+  return reason ? text + ": " + printable(freeze.who.reason) : text;
+}
+
 std::string short_who(const HolderInfo& who) {
   return printable(who.user) + "@" + printable(who.host.substr(0, who.host.find('.')));
 }
@@ -107,7 +121,9 @@ const char* lease_left_word(const LeaseLeft& left) {
   return "unknown";
 }
 
-std::string holder_text(const Holding& holding, Duration seen_ago, Detail detail) {
+namespace {
+
+std::string unfrozen_text(const Holding& holding, Duration seen_ago, Detail detail) {
   if (holding.kind == Holding::Kind::none) {
     return holding.waiting == 0 ? "free" : "free, reserved for the first waiter";
   }
@@ -135,6 +151,16 @@ std::string holder_text(const Holding& holding, Duration seen_ago, Detail detail
   if (!holding.revoked_by.empty()) text += ", revoked by " + printable(holding.revoked_by);
   const bool reason = detail < Detail::no_reason && !first.who.reason.empty();
   return reason ? text + ": " + printable(first.who.reason) : text;
+}
+
+}  // namespace
+
+std::string holder_text(const Holding& holding, Duration seen_ago, Detail detail) {
+  if (is_only_frozen(holding)) return frozen_text(*holding.frozen, seen_ago, detail);
+  std::string text = unfrozen_text(holding, seen_ago, detail);
+  if (holding.frozen && detail < Detail::no_lease)
+    text += "; " + frozen_text(*holding.frozen, seen_ago, detail);
+  return text;
 }
 
 std::string vote_text(const Vote& vote, Duration seen_ago) {
@@ -165,6 +191,10 @@ LogEvent::Object holder_fields(const Holding& holding, Duration seen_ago) {
   const LeaseLeft left = lease_left_after(holding, seen_ago);
   if (left.within()) fields.push_back({"lease_left_ms", to_ms(*left.within())});
   fields.push_back({"lease_left", lease_left_word(left)});
+  if (holding.frozen) {
+    const Duration frozen = std::max<Duration>(holding.frozen->left - seen_ago, Duration::zero());
+    fields.push_back({"frozen_ms", to_ms(frozen)});
+  }
   return holder;
 }
 

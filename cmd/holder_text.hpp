@@ -29,10 +29,15 @@ const char* lease_left_word(const LeaseLeft& left);
 
 // Returns "held by deploy@ci-4 pid 812 (backup.sh) for 2m10s, lease 21s left: nightly import",
 // "held shared by … and 2 others, …", "2 of 3 slots held, by … and 1 other, …" or "kept by … for
-// 12s more (--min-hold)". `seen_ago`: how long ago the store sent `holding`.
+// 12s more (--min-hold)", or, of a frozen name without a holder, the frozen_text(). `seen_ago`: how
+// long ago the store sent `holding`.
 std::string holder_text(const Holding& holding,
                         Duration seen_ago = {},
                         Detail detail = Detail::full);
+
+// Returns "frozen by deploy@ci-4 for 1h59m more: database upgrade". `seen_ago`: how long ago the
+// store sent the freeze.
+std::string frozen_text(const Freeze& freeze, Duration seen_ago = {}, Detail detail = Detail::full);
 
 // Returns the answer of one server of a quorum: "redis://db1:6379: held by …".
 std::string vote_text(const Vote& vote, Duration seen_ago = {});
@@ -41,7 +46,8 @@ std::string vote_text(const Vote& vote, Duration seen_ago = {});
 // - for a hold of dlock: host, pid, user, command, reason and age_ms;
 // - for a hold in dlock's layout that another program made: owner;
 // - for a lock of another kind: type and, if known, owner.
-// Then follow lease_left_ms, if the lease has a known end, and lease_left.
+// Then follow lease_left_ms, if the lease has a known end, lease_left, and, if the name is frozen,
+// frozen_ms.
 LogEvent::Object holder_fields(const Holding& holding, Duration seen_ago);
 
 // Returns why a nested claim in `mode` would deadlock: "held shared by an ancestor of this run: an
@@ -52,8 +58,10 @@ std::string self_deadlock_text(const Holding& holding, Mode mode);
 // other. The holding must have holds.
 const HoldRecord& first_hold(const Holding& holding);
 
-// Returns whether the lock is only kept (--min-hold): no run holds it.
+// Returns whether the lock is only kept (by --min-hold or a freeze): no run holds it.
 bool is_only_kept(const Holding& holding);
+// Returns whether the name is frozen, and no run holds it.
+bool is_only_frozen(const Holding& holding);
 
 // Returns "deploy@ci-4", without the host's domain.
 std::string short_who(const HolderInfo& who);

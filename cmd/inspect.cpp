@@ -175,7 +175,11 @@ ExitStatus answer(bool yes) {
   return yes ? ExitStatus::ok : ExitStatus::no;
 }
 
-// Returns the locks that match the pattern and are held or kept.
+bool is_taken(const Holding& holding) {
+  return holding.kind != Holding::Kind::none || holding.frozen;
+}
+
+// Returns the locks that match the pattern and are held, kept or frozen.
 Result<Holdings> held_locks(LockStore& store, const std::string& glob, const Settings& settings) {
   auto names = store.list(glob, BootClock::now() + settings.connect_timeout);
   if (!names) return Error{names.error().code, "cannot list locks: " + names.error().text};
@@ -185,9 +189,7 @@ Result<Holdings> held_locks(LockStore& store, const std::string& glob, const Set
     return !name || !store.key_of(*name);
   });
   auto holdings = look_at(store, *names, Unreadable::is_shown, settings);
-  if (holdings)
-    std::erase_if(*holdings,
-                  [](const auto& one) { return one.holding.kind == Holding::Kind::none; });
+  if (holdings) std::erase_if(*holdings, [](const auto& one) { return !is_taken(one.holding); });
   return holdings;
 }
 
@@ -252,9 +254,8 @@ ExitStatus inspect_command(const CommandLine& line, const Settings& settings) {
     }));
   }
   if (settings.quiet) {
-    return answer(std::none_of(holdings->begin(), holdings->end(), [](const auto& one) {
-      return one.holding.kind == Holding::Kind::none;
-    }));
+    return answer(std::all_of(
+        holdings->begin(), holdings->end(), [](const auto& one) { return is_taken(one.holding); }));
   }
   if (line.json) return print(settings, holdings_json(*holdings));
   std::string text;

@@ -84,6 +84,17 @@ Json success_json(const Holding& holding) {
           {"left_ms", holding.success->left.count()}};
 }
 
+Json freeze_json(const Holding& holding) {
+  if (!holding.frozen) return nullptr;
+  const Freeze& freeze = *holding.frozen;
+  return {{"host", freeze.who.host},
+          {"pid", known(freeze.who.pid)},
+          {"user", freeze.who.user},
+          {"reason", freeze.who.reason},
+          {"since_ms", known(freeze.since_ms)},
+          {"left_ms", freeze.left.count()}};
+}
+
 const char* state_of(const Holding& holding) {
   switch (holding.kind) {
     case Holding::Kind::none:
@@ -143,6 +154,7 @@ Json holding_json(const NamedHolding& named) {
   json["waiting"] = holding.waiting;
   json["line"] = line_json(holding);
   json["success"] = success_json(holding);
+  json["frozen"] = freeze_json(holding);
   for (const Vote& vote : holding.votes)
     json["servers"].push_back(vote_json(vote));
   return json;

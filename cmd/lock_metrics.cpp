@@ -13,11 +13,16 @@ namespace dlock {
 namespace {
 
 std::optional<std::string> held(const Holding& holding) {
-  return is_only_kept(holding) ? "0" : "1";
+  return is_only_kept(holding) || is_only_frozen(holding) ? "0" : "1";
 }
 
 std::optional<std::string> holders(const Holding& holding) {
-  return is_only_kept(holding) ? "0" : std::to_string(holding.owner_count);
+  return is_only_kept(holding) || is_only_frozen(holding) ? "0"
+                                                          : std::to_string(holding.owner_count);
+}
+
+std::optional<std::string> frozen(const Holding& holding) {
+  return holding.frozen ? "1" : "0";
 }
 
 std::optional<std::string> waiters(const Holding& holding) {
@@ -44,9 +49,10 @@ struct Metric {
 };
 
 constexpr std::array k_metrics{
-    Metric{"dlock_held", "1 if a run holds the lock, 0 if it is only kept (--min-hold).", held},
+    Metric{"dlock_held", "1 if a run holds the lock, 0 if it is only kept or frozen.", held},
     Metric{"dlock_holders", "How many runs hold the lock at once.", holders},
     Metric{"dlock_waiters", "How many runs wait for the lock.", waiters},
+    Metric{"dlock_frozen", "1 if the lock is frozen (dlock freeze), otherwise 0.", frozen},
     Metric{"dlock_hold_age_seconds", "For how long the oldest holder has held it.", hold_age},
     Metric{"dlock_lease_left_seconds", "When the lease ends unless it is renewed.", lease_left},
 };

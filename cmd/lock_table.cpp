@@ -18,6 +18,7 @@ using Row = std::array<std::string, c_count>;
 std::string held_word(const Holding& holding) {
   if (holding.kind == Holding::Kind::foreign) return "foreign";
   if (!holding.revoked_by.empty()) return "revoked";
+  if (holding.frozen) return "frozen";
   if (is_only_kept(holding)) return "kept";
   switch (holding.mode) {
     case Mode::plain:
@@ -44,6 +45,12 @@ Row row_of(const NamedHolding& lock) {
   row[c_held] = held_word(holding);
   row[c_lease] = lease_word(holding.lease_left);
   if (holding.waiting > 0) row[c_waiting] = std::to_string(holding.waiting);
+  if (is_only_frozen(holding)) {
+    row[c_holder] = short_who(holding.frozen->who);
+    row[c_lease] = format_duration(holding.frozen->left);
+    row[c_command] = printable(holding.frozen->who.reason);
+    return row;
+  }
   if (holding.holds.empty()) {
     const std::string owner = holding.owners.empty() ? "" : holding.owners.front().id;
     const bool foreign = holding.kind == Holding::Kind::foreign;
@@ -55,7 +62,10 @@ Row row_of(const NamedHolding& lock) {
   row[c_holder] = short_who(first.who) + others_text(holding);
   if (!first.kept) row[c_age] = format_duration(age_of(first, holding));
   row[c_command] = short_command(first.who);
-  if (!first.who.reason.empty()) row[c_command] += ": " + printable(first.who.reason);
+  if (holding.frozen) {
+    row[c_command] += "; " + frozen_text(*holding.frozen);
+  } else if (!first.who.reason.empty())
+    row[c_command] += ": " + printable(first.who.reason);
   return row;
 }
 

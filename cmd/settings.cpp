@@ -357,7 +357,7 @@ constexpr auto k_settings = std::to_array<Setting>({
      "skip CMD if a run that succeeded began less than DUR ago", k_run,
      &set_duration<&S::once_per>},
     {"reason", "--reason", "TEXT",
-     "shown to waiters and by inspect (default: the CI job's URL)", k_take,
+     "shown to waiters and by inspect (default: the CI job's URL)", "run acquire freeze",
      &set_text<&S::reason>},
     {"result-file", "--result-file", "FILE",
      "write the outcome of the run to FILE, as JSON", k_run, &set_result_file},

@@ -8,7 +8,7 @@ _dlock_takes() {
     --url | --prefix | --connect-timeout | --quorum-delay | --sni | --and | -c | --command | \
       --replicas | --slots | -w | --wait | --timeout | -E | --conflict-exit-code | --max-waiters | \
       --ttl | -k | --kill-after | --splay | --min-hold | --max-hold | --once-per | --reason | \
-      --owner | --every | --host | --user | --format | --if-owner | --if-token)
+      --owner | --every | --host | --user | --format | --for | --if-owner | --if-token)
       takes='text'
       ;;
     --password-file | --sentinel-password-file | --cacert | --cert | --key | --key-password-file | \
@@ -39,7 +39,7 @@ _dlock_takes() {
 
 # Sets `commands`, and `options`: those of the command $1.
 _dlock_words() {
-  commands='run acquire renew release wait inspect list forget force-release doctor config help version'
+  commands='run acquire renew release wait inspect list forget freeze unfreeze force-release doctor config help version'
   options='--url --require-url --prefix --connect-timeout --quorum-delay --password-file
     --sentinel-password-file --cacert --cacertdir --cert --key --key-password-file --sni
     --insecure -v --verbose -q --quiet --log-format --color --config -V --version -h --help'
@@ -68,6 +68,9 @@ _dlock_words() {
       ;;
     list)
       options+=' --json --host --user --mine --names -0 --null --format'
+      ;;
+    freeze)
+      options+=' --for --reason'
       ;;
     force-release)
       options+=' --now --if-owner --if-token -y --yes'

@@ -68,7 +68,7 @@ function __dlock_valued
         --log-format --color --config --and -c --command --replicas --slots -w --wait --timeout -E \
         --conflict-exit-code --max-waiters --ttl -k --kill-after --signal --on-lost --splay \
         --min-hold --max-hold --once-per --reason --result-file --metrics-dir --owner --every \
-        --while --host --user --format --if-owner --if-token
+        --while --host --user --format --for --if-owner --if-token
 end
 
 complete -c dlock -n '__dlock_in none' -a run -d 'Run CMD while holding the lock NAME'
@@ -79,12 +79,14 @@ complete -c dlock -n '__dlock_in none' -a wait -d 'Wait until NAME is free, with
 complete -c dlock -n '__dlock_in none' -a inspect -d 'Show the holders of NAME, their leases and the waiters'
 complete -c dlock -n '__dlock_in none' -a list -d 'List the locks, one a line'
 complete -c dlock -n '__dlock_in none' -a forget -d 'Forget the success that --once-per remembers'
+complete -c dlock -n '__dlock_in none' -a freeze -d 'Let no new run have NAME for a time'
+complete -c dlock -n '__dlock_in none' -a unfreeze -d 'End a freeze before its time'
 complete -c dlock -n '__dlock_in none' -a force-release -d 'Revoke NAME and wait until its holder has stopped'
 complete -c dlock -n '__dlock_in none' -a doctor -d 'Look for what could break the promise, and name the remedy'
 complete -c dlock -n '__dlock_in none' -a config -d 'Show each setting, its value, and where it comes from'
 complete -c dlock -n '__dlock_in none' -a help -d 'Print the help of dlock or of a command'
 complete -c dlock -n '__dlock_in none' -a version -d 'Print the version'
-complete -c dlock -n '__dlock_in help' -a 'run acquire renew release wait inspect list forget force-release doctor config'
+complete -c dlock -n '__dlock_in help' -a 'run acquire renew release wait inspect list forget freeze unfreeze force-release doctor config'
 
 complete -c dlock -n __dlock_own_words -l url -x -a 'redis:// rediss:// redis+sentinel:// rediss+sentinel:// redis+cluster:// rediss+cluster:// redis+unix:/// postgresql:// mysql:// mariadb:// etcd:// etcds:// zookeeper:// zookeepers:// local:/// sqlite:///' -d 'The store'
 complete -c dlock -n __dlock_own_words -l require-url -d 'Refuse to run where no setting names the store'
@@ -128,7 +130,7 @@ complete -c dlock -n '__dlock_in run' -l min-hold -x -d 'Keep the lock for at le
 complete -c dlock -n '__dlock_in run' -l max-hold -x -d 'Stop CMD after DUR; exit status 124'
 complete -c dlock -n '__dlock_in run' -l no-renew -d 'Stop CMD before the first lease ends; exit status 124'
 complete -c dlock -n '__dlock_in run' -l once-per -x -d 'Skip CMD if a run that succeeded began less than DUR ago'
-complete -c dlock -n '__dlock_in run acquire' -l reason -x -d 'Shown to waiters and by inspect (default: the CI job\'s URL)'
+complete -c dlock -n '__dlock_in run acquire freeze' -l reason -x -d 'Shown to waiters and by inspect (default: the CI job\'s URL)'
 complete -c dlock -n '__dlock_in run' -l result-file -r -F -d 'Write the outcome of the run to FILE, as JSON'
 complete -c dlock -n '__dlock_in run' -l metrics-dir -x -a '(__fish_complete_directories)' -d 'Count the run in a file of DIR, for node_exporter'
 complete -c dlock -n '__dlock_in acquire' -l json -d 'Write JSON instead of lines for a shell'
@@ -144,6 +146,7 @@ complete -c dlock -n '__dlock_in list' -l mine -d 'Only locks that a run of this
 complete -c dlock -n '__dlock_in list' -l names -d 'Only the names, one a line'
 complete -c dlock -n '__dlock_in list' -s 0 -l null -d 'With --names: a NUL after each name, for xargs -0'
 complete -c dlock -n '__dlock_in list' -l format -x -d 'Text, json, or prometheus: metrics for node_exporter'
+complete -c dlock -n '__dlock_in freeze' -l for -x -d 'How long the freeze lasts (required)'
 complete -c dlock -n '__dlock_in force-release' -l now -d 'Delete the lock at once: two commands may then run'
 complete -c dlock -n '__dlock_in force-release' -l if-owner -x -d 'Only if this owner holds the lock'
 complete -c dlock -n '__dlock_in force-release' -l if-token -x -d 'Only if a hold has this fencing token'

@@ -55,7 +55,7 @@ struct HoldRecord {
   Duration ttl{};
   Mode mode = Mode::plain;
   std::optional<std::uint32_t> slot = {};  // for Mode::slots: its number, from 0
-  bool kept = false;                       // released, but the name stays taken (--min-hold)
+  bool kept = false;  // the hold of no run: the name stays taken (--min-hold, or a freeze)
 };
 
 // A waiter as recorded in the line, with the mode that it claims.
@@ -73,6 +73,13 @@ struct LastSuccess {
   std::int64_t since_ms = 0;         // when the run was granted, by the wall clock of the store
   std::chrono::milliseconds ago{};   // time since the grant; never negative
   std::chrono::milliseconds left{};  // time until it is forgotten
+};
+
+// A freeze (dlock freeze): until it ends no new claim of the name is granted.
+struct Freeze {
+  HolderInfo who;                    // who froze the name, and the reason
+  std::int64_t since_ms = 0;         // wall clock of the store, for people only
+  std::chrono::milliseconds left{};  // time until the freeze ends by itself
 };
 
 // How much time a lease has left. "Not known" and "never ends" are different values.
@@ -141,7 +148,9 @@ struct Holding {
   std::uint64_t waiting = 0;                // number of waiters in line
   std::vector<Waiter> line;                 // only from inspect: at most the first 64 waiters
   std::optional<LastSuccess> success = {};  // only from inspect
-  std::vector<Vote> votes;                  // only from a quorum: the answer of each server
+  // Set while the name is frozen, also if a run holds it that started before the freeze.
+  std::optional<Freeze> frozen = {};
+  std::vector<Vote> votes;  // only from a quorum: the answer of each server
 
   bool lists_all_owners() const { return owner_count <= owners.size(); }
 };

@@ -170,12 +170,20 @@ struct RevokeOrder {
   std::optional<OwnerId> if_owner;
   std::optional<FencingToken> if_token;
 };
+// What freezes a name.
+struct FreezeOrder {
+  OwnerId owner;   // a new owner, for the hold that keeps a free name taken
+  HolderInfo who;  // who gives the order, and the reason
+  Duration lasts{};
+};
+
 enum class RevokeVerdict {
   revoked,    // renewals are refused from now on
   deleted,    // deleted, because of `now` or because the hold was only kept; waiters were notified
   nothing,    // the lock was free
   not_dlock,  // the holder ignores revocations; only `now` can end its hold
   other_holder,  // if_owner or if_token did not match
+  frozen,        // no run holds the lock: it is frozen, and only unfreeze() ends that
 };
 struct RevokeReply {
   RevokeVerdict verdict = RevokeVerdict::nothing;
@@ -203,7 +211,7 @@ struct StoreTraits {
   bool slots = true;          // Mode::slots
   bool several_names = true;  // claims of more than one name
   bool nesting = true;        // claims with ancestors
-  bool keep = true;           // ReleaseOptions::keep
+  bool keep = true;           // ReleaseOptions::keep, freeze() and unfreeze()
   bool longer = true;         // renewals and nested claims with a ttl longer than the first
   bool once_per = true;       // Claim::once_per, ReleaseOptions::tell_for and forget()
   bool tokens = true;         // fencing tokens; without them every token is 0
@@ -287,6 +295,16 @@ class LockStore {
   // Forgets the newest success, so that the next run with once_per runs, and returns it; nullopt:
   // there was none.
   virtual Result<std::optional<LastSuccess>> forget(const LockName& name, Time limit) = 0;
+
+  // Freezes the name, and returns its state just before. A later freeze replaces an earlier one.
+  // While the name is frozen, only a run nested in a present hold is granted it. The present
+  // holders go on, and the release of the last one leaves the lock kept until the freeze ends, so
+  // that foreign programs find it held. The lock of a holder that dies without a release is kept
+  // again from the next claim on.
+  virtual Result<Holding> freeze(const LockName& name, const FreezeOrder& order, Time limit) = 0;
+
+  // Ends the freeze, and returns it; nullopt: the name was not frozen.
+  virtual Result<std::optional<Freeze>> unfreeze(const LockName& name, Time limit) = 0;
 };
 
 // Returns whether this error shows that the request has reached no server.

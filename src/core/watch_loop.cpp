@@ -33,6 +33,13 @@ bool has_token(const Holding::Owner& owner, FencingToken token, const Holding& h
   });
 }
 
+// Returns whether the owner has released the lock, which is only kept (by a freeze).
+bool is_only_kept(const OwnerId& owner, const Holding& now) {
+  return std::any_of(now.holds.begin(), now.holds.end(), [&](const HoldRecord& hold) {
+    return hold.kept && is_hold_of(hold.id, owner);
+  });
+}
+
 // Returns whether a revoked owner may still hold the lock. If the store has not listed all revoked
 // owners (`some`), one may hold it while the store refuses renewals or does not list all owners.
 bool any_holds(const RevokedHolders& revoked, const Holding& now) {
@@ -40,7 +47,7 @@ bool any_holds(const RevokedHolders& revoked, const Holding& now) {
   if (revoked.some && (!now.revoked_by.empty() || !now.lists_all_owners())) return true;
   return std::any_of(revoked.owners.begin(), revoked.owners.end(), [&](const Holding::Owner& one) {
     return std::any_of(now.owners.begin(), now.owners.end(), [&](const Holding::Owner& other) {
-      return one.id == other.id;
+      return one.id == other.id && !is_only_kept(other.id, now);
     });
   });
 }

@@ -203,6 +203,26 @@ std::vector<lease_table::ReleasedHold> released_from(const Json& object) {
   return all;
 }
 
+// Returns the freeze. A damaged one counts as none: the lock itself says who holds it.
+std::optional<lease_table::FreezeNote> freeze_from(const Json& object) {
+  const auto at = object.find("frozen");
+  if (at == object.end() || !at->is_object()) return std::nullopt;
+  const auto owner = text_at(*at, "owner");
+  if (!owner) return std::nullopt;
+  return lease_table::FreezeNote{.owner = *owner,
+                                 .who = record_from("", *at).who,
+                                 .since_ms = wall_ms_at(*at, "since_ms"),
+                                 .until_ms = wall_ms_at(*at, "until_ms")};
+}
+
+Json object_from(const lease_table::FreezeNote& freeze) {
+  Json object{{"owner", freeze.owner},
+              {"since_ms", freeze.since_ms},
+              {"until_ms", freeze.until_ms}};
+  object.update(object_from(freeze.who, Duration::zero()));
+  return object;
+}
+
 std::optional<lease_table::StoredLock> state_from(const Json& object) {
   lease_table::StoredLock state{.layout = layout_in(object)};
   if (state.layout > lease_table::k_layout) return state;
@@ -221,6 +241,7 @@ std::optional<lease_table::StoredLock> state_from(const Json& object) {
   if (since && until) {
     state.success = {static_cast<std::int64_t>(*since), static_cast<std::int64_t>(*until)};
   }
+  state.frozen = freeze_from(object);
   state.released = released_from(object);
   return state;
 }
@@ -339,6 +360,7 @@ std::string state_file_json(const StateFile& lease) {
     object["done_ms"] = state.success->since_ms;
     object["done_until_ms"] = state.success->until_ms;
   }
+  if (state.frozen) object["frozen"] = object_from(*state.frozen);
   for (const auto& [id, at_ms] : state.released)
     object["released"][id] = at_ms;
   for (const auto& [owner, one] : state.leases)

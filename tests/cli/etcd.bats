@@ -226,6 +226,10 @@ all_calls() { # WORD: without a message, as a note that cannot be written is one
     [ ! -s "$T/said" ]
 }
 
+@test "freeze, unfreeze: free and held locks, refusals, list and inspect" {
+  freezes
+}
+
 @test "a lock that a newer dlock wrote is refused before anything is changed" {
   e put --lease="$(e lease grant 60 | cut -d' ' -f2)" a/694d7 '{"layout":2}' >/dev/null
   newer_dlock_is_refused

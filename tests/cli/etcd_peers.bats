@@ -32,6 +32,21 @@ there() { [ "$(keys_of "$1" | wc -l)" -ge "$2" ]; }
   ends 10s other "exit 0"
 }
 
+@test "a frozen lock keeps etcdctl out, also one that waits already: until the freeze ends" {
+  dlock_run a k -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done; touch "$0/done"' "$T"
+  eventually 10s there k 1
+  etcdctl_run waits k sh -c 'date +%s%3N >$0/runs' "$T"
+  eventually 10s there k 2
+  local ends
+  ends=$(($(date +%s%3N) + 3000))
+  "$DLOCK" freeze --for 3s k
+  touch "$T/go"
+  ends 10s a "exit 0"
+  run -75 "$DLOCK" run -n k -- true
+  ends 20s waits "exit 0"
+  [ "$(cat "$T/runs")" -ge "$ends" ]
+}
+
 @test "dlock holds: etcdctl waits, and runs after it" {
   dlock_run a k -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done; touch "$0/done"' "$T"
   eventually 10s there k 1

@@ -136,6 +136,10 @@ signal_store() { signal_database "$1"; }
   db "ALTER USER ann@localhost IDENTIFIED BY 's3cret'"
 }
 
+@test "freeze, unfreeze: free and held locks, refusals, list and inspect" {
+  freezes
+}
+
 @test "a lock that a newer dlock wrote is refused before anything is changed" {
   newer_row_is_refused
 }

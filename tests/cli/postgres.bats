@@ -92,6 +92,10 @@ signal_store() { signal_database "$1"; }
   db "ALTER ROLE ann PASSWORD 's3cret'; DROP TABLE dlock, dlock_line"
 }
 
+@test "freeze, unfreeze: free and held locks, refusals, list and inspect" {
+  freezes
+}
+
 @test "a lock that a newer dlock wrote is refused before anything is changed" {
   newer_row_is_refused
 }

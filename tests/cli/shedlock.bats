@@ -87,6 +87,8 @@ each_way() {
     refused 78 run $words -- touch "$MARKER"
     assert_stderr_has 'alter table shedlock add column token'
   done
+  refused 78 freeze --for 1h b
+  assert_stderr_has 'not frozen'
   run -78 --separate-stderr "$DLOCK" run b -- "$DLOCK" run b -- touch "$MARKER"
   assert_stderr_has 'alter table shedlock'
   assert_not_started

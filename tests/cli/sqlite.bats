@@ -153,6 +153,10 @@ as_member() {
   assert_not_started
 }
 
+@test "freeze, unfreeze: free and held locks, refusals, list and inspect" {
+  freezes
+}
+
 @test "a lock that a newer dlock wrote is refused before anything is changed" {
   hold a
   sqlite3 "$T/locks.db" "UPDATE dlock SET state = json_set(state, '$.layout', 2)"

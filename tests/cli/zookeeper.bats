@@ -176,6 +176,8 @@ refused() {
   refused "at most 40s" run --ttl 5m a -- touch "$MARKER"
   refused "at most 40s" acquire --ttl 15m a
   refused "min-hold" run --min-hold 1m a -- touch "$MARKER"
+  refused "freeze: a lock there ends with the session" freeze --for 1h a
+  refused "freeze: a lock there ends with the session" unfreeze a
   assert_not_started
   run -0 "$DLOCK" run --ttl 40s a -- true
 }

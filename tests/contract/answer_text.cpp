@@ -128,8 +128,8 @@ std::string AnswerText::of(ReleaseVerdict verdict) {
 }
 
 std::string AnswerText::of(const RevokeReply& reply, const Names& names) {
-  constexpr std::array<const char*, 5> k_words{
-      "revoked", "deleted", "nothing", "not dlock", "other holder"};
+  constexpr std::array<const char*, 6> k_words{
+      "revoked", "deleted", "nothing", "not dlock", "other holder", "frozen"};
   return k_words.at(static_cast<std::size_t>(reply.verdict)) + std::string(", before: ") +
          held(reply.before, names.front());
 }
@@ -154,6 +154,11 @@ std::string AnswerText::record(const HoldRecord& hold,
 }
 
 std::string AnswerText::held(const Holding& holding, const LockName& name) {
+  if (holding.frozen) {
+    Holding thawed = holding;
+    thawed.frozen.reset();
+    return held(thawed, name) + "; " + of(holding.frozen);
+  }
   if (holding.kind == Holding::Kind::none) return "free";
   if (holding.kind == Holding::Kind::foreign) return "foreign";
   std::vector<std::string> owners;
@@ -186,6 +191,11 @@ std::string AnswerText::of(const Holding& holding, const Names& names) {
 
 std::string AnswerText::of(const std::optional<LastSuccess>& success) {
   return success ? text_of(*success) : "nothing";
+}
+
+std::string AnswerText::of(const std::optional<Freeze>& freeze) {
+  if (!freeze) return "nothing";
+  return "frozen by " + who_text(freeze->who) + " left " + steps_left(freeze->left);
 }
 
 std::string AnswerText::of(const std::vector<std::string>& listed) {

@@ -31,6 +31,7 @@ class AnswerText {
   std::string of(const Holding& holding, const Names& names);  // the answer to inspect
   static std::string of(ReleaseVerdict verdict);
   static std::string of(const std::optional<LastSuccess>& success);
+  static std::string of(const std::optional<Freeze>& freeze);
   static std::string of(const std::vector<std::string>& listed);
 
   template <class T, class... Names>

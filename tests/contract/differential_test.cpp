@@ -94,7 +94,7 @@ class Game {
       case 9:
         return random_() % 2 == 0 ? undo() : claim_again();
       case 10:
-        return revoke();
+        return random_() % 3 == 0 ? freeze() : revoke();
       case 11:
         return random_() % 4 == 0 ? list() : random_() % 3 == 0 ? forget() : leave();
       case 12:
@@ -254,6 +254,29 @@ class Game {
     const LockName name = some_name();
     both_.ask("forget " + name.text(),
               [&](std::size_t i) { return texts_[i].of(twins_[i].store->forget(name, soon())); });
+  }
+
+  void freeze() {
+    const LockName name = some_name();
+    if (random_() % 3 == 0) {
+      both_.ask("unfreeze " + name.text(), [&](std::size_t i) {
+        return texts_[i].of(twins_[i].store->unfreeze(name, soon()));
+      });
+    } else {
+      const FreezeOrder order{.owner = "f:" + std::to_string(random_() % 1000),
+                              .who = some_holder(),
+                              .lasts = one_of<Duration>(random_, {9s, 25s, 55s})};
+      both_.ask("freeze " + name.text() + " for " + std::to_string(to_ms(order.lasts)),
+                [&](std::size_t i) {
+                  auto before = twins_[i].store->freeze(name, order, soon());
+                  if (before) {  // Redis shows only the holders here
+                    before->line.clear();
+                    before->success.reset();
+                  }
+                  return texts_[i].of(before, std::vector{name});
+                });
+    }
+    all_waiters_ask();
   }
 
   void list() {

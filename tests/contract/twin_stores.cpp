@@ -25,6 +25,9 @@ for _, key in ipairs(redis.call('KEYS', '*')) do
       local record = all[i + 1]:gsub('("since_ms":)(%d+)', function(word, ms)
         return word .. older(ms)
       end)
+      if all[i] == 'frozen' then  -- begins with the end of the freeze
+        record = record:gsub('^%d+', function(ms) return older(ms) end)
+      end
       redis.call('HSET', key, all[i], record)
     end
   elseif key:find('^dlock:done:') then

@@ -61,7 +61,7 @@ page_is() {
   run -0 dlock inspect --json order-42 other
   fits inspect
   assert_equal "$(told '[len(d["locks"]), *d["locks"][0]]')" \
-    "[2, 'name', 'key', 'state', 'waiting', 'line', 'success']"
+    "[2, 'name', 'key', 'state', 'waiting', 'line', 'success', 'frozen']"
   run -0 dlock list --json 'no*'
   fits inspect
 }

@@ -40,6 +40,26 @@ load interop
   [ "$(r exists "$K")" = 0 ]
 }
 
+@test "a frozen lock keeps them out: a free one at once, a held one after its release" {
+  local began
+  began=$(micros)
+  "$DLOCK" freeze --for 2s "$N"
+  asked refused x try "$K" 200 30000
+  tell y lock "$K" 30000
+  says 20s y lock "$K" acquired # by itself
+  not_before "$(time_of y lock "$K")" $((began + 2000000))
+  asked released y unlock "$K"
+  dlock_holds
+  "$DLOCK" freeze --for 1h "$N"
+  asked refused x try "$K" 200 30000
+  let_go
+  ends 20s a "exit 0"
+  asked refused x try "$K" 200 30000
+  "$DLOCK" unfreeze "$N"
+  asked acquired x lock "$K" 30000
+  asked released x unlock "$K"
+}
+
 @test "they crash: dlock gets in when their lease ends, and not before" {
   another_client
   asked acquired x lock "$K" 3000

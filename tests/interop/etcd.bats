@@ -62,6 +62,22 @@ token_of() { # ACTOR, while it holds: its revision, and the epoch of all tokens
   [ "$("$DLOCK" inspect "$N")" = "$N: free" ]
 }
 
+@test "a frozen lock keeps them out: a free one at once, a held one after its release" {
+  "$DLOCK" freeze --for 1h "$N"
+  asked refused c try "$K"
+  "$DLOCK" unfreeze "$N"
+  dlock_holds
+  go_stands a # they come before the freeze is written, but not before the holder
+  local began
+  began=$(micros)
+  "$DLOCK" freeze --for 3s "$N"
+  let_go
+  asked refused c try "$K"
+  eventually 20s said a lock "$K" acquired # by itself
+  not_before "$(time_of a lock "$K")" $((began + 3000000))
+  asked released a unlock "$K"
+}
+
 @test "dlock, theirs, dlock, theirs: in the order in which they came, and tokens grow" {
   local first second
   dlock_holds

@@ -110,6 +110,20 @@ token_of_dlock() { "$DLOCK" run -w 20s "$N" -- sh -c 'echo $DLOCK_TOKEN'; }
   ends 20s a "exit 0"
 }
 
+@test "a frozen lock keeps ShedLock out: a free one at once, a held one after its release" {
+  "$DLOCK" freeze --for 1h "$N"
+  asked refused x try "$K" 60000 0
+  "$DLOCK" unfreeze "$N"
+  dlock_holds
+  "$DLOCK" freeze --for 3s "$N"
+  let_go
+  ends 20s a "exit 0"
+  asked refused x try "$K" 60000 0
+  eventually 20s taken_by_shedlock
+  asked released x unlock "$K"
+}
+taken_by_shedlock() { [ "$(ask y try "$K" 60000 0)" = acquired ]; }
+
 @test "lockAtLeast: dlock waits for its end, though ShedLock has unlocked" {
   asked acquired x try "$K" 60000 1500
   asked released x unlock "$K"

@@ -46,6 +46,14 @@ class DecliningStore final : public LockStore {
     if (!traits_.once_per) return declined();
     return store_->forget(name, limit);
   }
+  Result<Holding> freeze(const LockName& name, const FreezeOrder& order, Time limit) override {
+    if (!traits_.keep) return declined();
+    return store_->freeze(name, order, limit);
+  }
+  Result<std::optional<Freeze>> unfreeze(const LockName& name, Time limit) override {
+    if (!traits_.keep) return declined();
+    return store_->unfreeze(name, limit);
+  }
   Result<RevokeReply> revoke(const LockName& name, const RevokeOrder& order, Time limit) override {
     if (order.if_token && !traits_.tokens) return declined();
     return store_->revoke(name, order, limit);

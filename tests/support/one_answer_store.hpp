@@ -38,6 +38,12 @@ class OneAnswerStore : public LockStore {
   Result<std::optional<LastSuccess>> forget(const LockName&, Time limit) override {
     return answer(limit);
   }
+  Result<Holding> freeze(const LockName&, const FreezeOrder&, Time limit) override {
+    return answer(limit);
+  }
+  Result<std::optional<Freeze>> unfreeze(const LockName&, Time limit) override {
+    return answer(limit);
+  }
 
  private:
   virtual Error answer(Time limit) = 0;

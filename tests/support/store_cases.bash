@@ -316,3 +316,43 @@ foreign_row_stays() {
     db 'DELETE FROM dlock'
   done
 }
+
+# freezes: checks dlock freeze and dlock unfreeze, with a free and with a held lock.
+freezes() {
+  run -0 --separate-stderr "$DLOCK" freeze --for 1h --reason upgrade free also
+  assert_equal "$stderr" $'dlock: froze "free" for 1h\ndlock: froze "also" for 1h'
+  [ -z "$output" ]
+  run -75 --separate-stderr "$DLOCK" run -n free -- touch "$MARKER"
+  assert_stderr_has ": frozen by $(id -un)@"
+  assert_stderr_has " more: upgrade"
+  run -75 "$DLOCK" run -n -s free -- touch "$MARKER"
+  run -75 "$DLOCK" acquire -n free
+  run -0 "$DLOCK" inspect -q free
+  run -0 "$DLOCK" list
+  assert_line --regexp '^also: frozen by .* for [0-9ms.h]+ more: upgrade$'
+  run -0 json '[(l["state"], l["frozen"]["reason"], 3000000 < l["frozen"]["left_ms"] <= 3600000)
+    for l in d["locks"]]' < <("$DLOCK" inspect --json free)
+  assert_output '[["held", "upgrade", true]]'
+  run -75 --separate-stderr "$DLOCK" force-release -y free
+  assert_stderr_has "; dlock unfreeze ends that"
+  run -0 --separate-stderr "$DLOCK" unfreeze also free
+  assert_stderr_has 'dlock: unfroze "also"; it was frozen by '
+  assert_stderr_has 'dlock: unfroze "free"; it was frozen by '
+  run -1 --separate-stderr "$DLOCK" unfreeze also
+  assert_equal "$stderr" 'dlock: "also" is not frozen: nothing to unfreeze'
+  assert_not_started
+  run -0 "$DLOCK" run -n free -- true
+
+  hold held
+  run -0 --separate-stderr "$DLOCK" freeze --for 4s held
+  assert_stderr_has '; the lock was held by '
+  assert_stderr_has ', and this holder goes on'
+  run -75 --separate-stderr "$DLOCK" run -n held -- touch "$MARKER"
+  assert_stderr_has '; frozen by '
+  spawn late "$DLOCK" run -w 20s held -- sh -c 'date +%s%3N >$0' "$T/thawed"
+  date +%s%3N >"$T/released"
+  let_go
+  run -75 --separate-stderr "$DLOCK" run -n held -- touch "$MARKER"
+  ends 20s late "exit 0" # by itself
+  assert_not_started
+}

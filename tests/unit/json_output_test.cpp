@@ -30,6 +30,9 @@ TEST_CASE("json: a held lock, every field") {
                    .mode = Mode::slots,
                    .slots = 3}};
   holding.success = LastSuccess{.since_ms = 500, .ago = 4500ms, .left = 2000ms};
+  holding.frozen = Freeze{.who = {.host = "h3", .pid = 7, .user = "w", .reason = "q"},
+                          .since_ms = 3000,
+                          .left = 9000ms};
   CHECK(holdings_json({named}) == R"({
   "schema": 1,
   "locks": [
@@ -87,6 +90,14 @@ TEST_CASE("json: a held lock, every field") {
         "since_ms": 500,
         "age_ms": 4500,
         "left_ms": 2000
+      },
+      "frozen": {
+        "host": "h3",
+        "pid": 7,
+        "user": "w",
+        "reason": "q",
+        "since_ms": 3000,
+        "left_ms": 9000
       }
     }
   ]
@@ -117,7 +128,8 @@ TEST_CASE("json: an unknown value is null, a missing one is an empty list") {
       "holds": [],
       "waiting": 0,
       "line": [],
-      "success": null
+      "success": null,
+      "frozen": null
     }
   ]
 }
@@ -134,7 +146,8 @@ TEST_CASE("json: a free lock has only its name and its line") {
       "state": "free",
       "waiting": 0,
       "line": [],
-      "success": null
+      "success": null,
+      "frozen": null
     }
   ]
 }
@@ -181,7 +194,8 @@ TEST_CASE("json: the waiters, in order") {
           "age_ms": 0
         }
       ],
-      "success": null
+      "success": null,
+      "frozen": null
     }
   ]
 }

@@ -2,6 +2,7 @@
 // Helpers for the tests of the lease table: claims, moments, and calls for a single name.
 #pragma once
 
+#include "store/table/lease_holding.hpp"
 #include "store/table/lease_table.hpp"
 
 #include <doctest/doctest.h>

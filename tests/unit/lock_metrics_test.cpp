@@ -30,7 +30,7 @@ TEST_CASE("metrics: a held lock has all values, below one heading for each metri
         "# HELP dlock_up 1 if the locks could be read, otherwise 0.\n"
         "# TYPE dlock_up gauge\n"
         "dlock_up 1\n"
-        "# HELP dlock_held 1 if a run holds the lock, 0 if it is only kept (--min-hold).\n"
+        "# HELP dlock_held 1 if a run holds the lock, 0 if it is only kept or frozen.\n"
         "# TYPE dlock_held gauge\n"
         "dlock_held{lock=\"n\"} 1\n"
         "# HELP dlock_holders How many runs hold the lock at once.\n"
@@ -39,6 +39,9 @@ TEST_CASE("metrics: a held lock has all values, below one heading for each metri
         "# HELP dlock_waiters How many runs wait for the lock.\n"
         "# TYPE dlock_waiters gauge\n"
         "dlock_waiters{lock=\"n\"} 3\n"
+        "# HELP dlock_frozen 1 if the lock is frozen (dlock freeze), otherwise 0.\n"
+        "# TYPE dlock_frozen gauge\n"
+        "dlock_frozen{lock=\"n\"} 0\n"
         "# HELP dlock_hold_age_seconds For how long the oldest holder has held it.\n"
         "# TYPE dlock_hold_age_seconds gauge\n"
         "dlock_hold_age_seconds{lock=\"n\"} 130.000\n"
@@ -66,6 +69,15 @@ TEST_CASE("metrics: a lock that is only kept is not held") {
   CHECK(has(text, "dlock_held{lock=\"n\"} 0"));
   CHECK(has(text, "dlock_holders{lock=\"n\"} 0"));
   CHECK_FALSE(has(text, "dlock_hold_age_seconds{"));
+}
+
+TEST_CASE("metrics: a frozen lock says so, whether a run holds it or not") {
+  Holding holding = held();
+  holding.frozen = Freeze{.left = 10s};
+  CHECK(has(metrics_of(holding), "dlock_frozen{lock=\"n\"} 1"));
+  CHECK(has(metrics_of(holding), "dlock_held{lock=\"n\"} 1"));
+  holding.holds.front().kept = true;
+  CHECK(has(metrics_of(holding), "dlock_held{lock=\"n\"} 0"));
 }
 
 TEST_CASE("metrics: a name cannot leave its label") {

@@ -117,7 +117,7 @@ TEST_CASE("unknown options and commands are refused by name") {
   CHECK(has(wrong({"order-42", "--", "job"}), "dlock run NAME -- CMD"));
   CHECK(has(wrong({"order-42", "--", "job"}),
             "there are run, acquire, renew, release, wait, inspect, list, forget, "
-            "force-release, doctor and config;"));
+            "freeze, unfreeze, force-release, doctor and config;"));
   CHECK(has(wrong({"acqiure", "n"}), "; did you mean acquire?"));
   CHECK(has(wrong({"run", "--max-hlod", "5s", "n", "c"}), "; did you mean --max-hold?"));
   wrong({"run", "--json", "n", "c"});     // belongs to others

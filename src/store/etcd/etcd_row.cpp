@@ -37,6 +37,8 @@ Duration note_life(const StoredLock& state, const Moment& moment) {
   Duration life = state.released.empty() ? Duration(std::chrono::seconds(1)) : Duration(k_day);
   if (state.success)
     life = std::max<Duration>(life, std::chrono::milliseconds(state.success->until_ms - now));
+  if (const auto* const freeze = lease_table::freeze_in(state, moment))
+    life = std::max<Duration>(life, std::chrono::milliseconds(freeze->until_ms - now));
   return life;
 }
 
@@ -99,8 +101,7 @@ class Writer {
     for (const auto& [id, index] : before_.waiters)
       if (lease_table::number_of(after_.line, id) == 0 && !taken_.contains(index)) drop(index);
     if (step_.writes) write_note();
-    if (grants_) compare_note();
-    change_.grants = change_.grants || grants_;
+    if (makes_holder_) compare_note();
     if (makes_) {
       change_.txn.compares.push_back({.range = keys_of_lock(before_.lock),
                                       .number = Number::modified,
@@ -118,7 +119,8 @@ class Writer {
     const auto at = before_.holders.find(owner);
     const Duration ttl = lease.expires - step_.moment.now;
     if (at == before_.holders.end()) {
-      makes_ = grants_ = true;
+      makes_ = makes_holder_ = true;
+      change_.grants = change_.grants || !is_kept(lease);  // a freeze's lease has no token
       const auto place = contender::waiter_of(lease, before_.waiters);
       const EtcdLease own = grant(ttl);
       std::string key = before_.lock + '/' + lease_digits(own);
@@ -171,7 +173,7 @@ class Writer {
     const std::string now = text_of(after_);
     if (now == text_of(before_.state)) return;
     const std::string key = note_of_lock(before_.lock);
-    if (!grants_) compare_note();
+    if (!makes_holder_) compare_note();
     if (now.empty())
       change_.txn.then.emplace_back(EtcdDelete{{key}});
     else
@@ -222,7 +224,7 @@ class Writer {
   EtcdChange& change_;
   std::set<std::size_t> taken_;  // indices of keys that are already compared
   bool makes_ = false;           // creates a key, or turns a waiter into a holder
-  bool grants_ = false;          // creates a holder
+  bool makes_holder_ = false;    // creates a holder
 };
 
 }  // namespace

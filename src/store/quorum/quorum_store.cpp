@@ -155,6 +155,15 @@ Result<void> QuorumStore::enough(const std::vector<Result<T>>& answers, std::siz
   return quorum::failed_servers(errors, answers.size(), spare, "did not answer");
 }
 
+template <class T>
+std::vector<Vote> QuorumStore::votes_of(const std::vector<Result<T>>& answers,
+                                        const Holding& (*seen)(const T&)) const {
+  std::vector<Vote> votes;
+  for (std::size_t i = 0; i < answers.size(); ++i)
+    votes.push_back(vote_of(members_[i].name, answers[i], seen));
+  return votes;
+}
+
 Result<AcquireReply> QuorumStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
   if (claim.mode == Mode::slots)
     return Error{Errc::bad_usage,
@@ -294,10 +303,7 @@ Result<Holding> QuorumStore::inspect(const LockName& name, Time limit) {
   const auto answers = ask_each<Holding>(
       [=](LockStore& store) { return store.inspect(name, limit); }, members_.needed(), limit);
   if (auto good = enough(answers, members_.needed()); !good) return good.error();
-  std::vector<Vote> votes;
-  for (std::size_t i = 0; i < answers.size(); ++i)
-    votes.push_back(vote_of(members_[i].name, answers[i], &seen_now));
-  return seen_by_majority(std::move(votes));
+  return seen_by_majority(votes_of(answers, &seen_now));
 }
 
 Result<std::vector<std::string>> QuorumStore::list(std::string_view glob, Time limit) {
@@ -319,10 +325,7 @@ Result<RevokeReply> QuorumStore::revoke(const LockName& name,
   const auto answers = ask_each<RevokeReply>(
       [=](LockStore& store) { return store.revoke(name, order, limit); }, members_.needed(), limit);
   if (auto good = enough(answers, members_.needed()); !good) return good.error();
-  std::vector<Vote> before;
-  for (std::size_t i = 0; i < answers.size(); ++i)
-    before.push_back(vote_of(members_[i].name, answers[i], &seen_before));
-  return revoked_by_majority(answers, std::move(before));
+  return revoked_by_majority(answers, votes_of(answers, &seen_before));
 }
 
 Result<std::optional<LastSuccess>> QuorumStore::forget(const LockName& name, Time limit) {
@@ -338,6 +341,25 @@ Result<std::optional<LastSuccess>> QuorumStore::forget(const LockName& name, Tim
     if (*one && (!newest || (*one)->since_ms > newest->since_ms)) newest = *one;
   }
   return newest;
+}
+
+Result<Holding> QuorumStore::freeze(const LockName& name, const FreezeOrder& order, Time limit) {
+  const auto answers = ask_each<Holding>(
+      [=](LockStore& store) { return store.freeze(name, order, limit); }, members_.needed(), limit);
+  if (auto good = enough(answers, members_.needed()); !good) return good.error();
+  return seen_by_majority(votes_of(answers, &seen_now));
+}
+
+Result<std::optional<Freeze>> QuorumStore::unfreeze(const LockName& name, Time limit) {
+  using Known = std::optional<Freeze>;
+  const auto answers = ask_each<Known>(
+      [=](LockStore& store) { return store.unfreeze(name, limit); }, members_.needed(), limit);
+  if (auto good = enough(answers, members_.needed()); !good) return good.error();
+  Known longest;
+  for (const auto& one : answers) {
+    if (one && *one && (!longest || (*one)->left > longest->left)) longest = *one;
+  }
+  return longest;
 }
 
 }  // namespace dlock

@@ -52,6 +52,8 @@ class QuorumStore final : public LockStore {
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
   Result<RevokeReply> revoke(const LockName& name, const RevokeOrder& order, Time limit) override;
   Result<std::optional<LastSuccess>> forget(const LockName& name, Time limit) override;
+  Result<Holding> freeze(const LockName& name, const FreezeOrder& order, Time limit) override;
+  Result<std::optional<Freeze>> unfreeze(const LockName& name, Time limit) override;
 
  private:
   QuorumStore(std::unique_ptr<QuorumServers> servers, const Terms& terms);
@@ -67,6 +69,10 @@ class QuorumStore final : public LockStore {
   // Returns an error unless `needed` servers have answered.
   template <class T>
   Result<void> enough(const std::vector<Result<T>>& answers, std::size_t needed) const;
+  // Returns the servers' answers as votes; `seen` returns the state of the lock in an answer.
+  template <class T>
+  std::vector<Vote> votes_of(const std::vector<Result<T>>& answers,
+                             const Holding& (*seen)(const T&)) const;
   Result<RenewReply> ask_about(quorum::Ask::What what, const Holds& holds, Time limit);
   void leave_other_lines(const Claim& claim, Queueing queueing, Time limit);
   Result<AcquireReply> try_round(const Claim& claim, Queueing queueing, Time limit);

@@ -37,6 +37,12 @@ std::size_t foreign_in(const std::vector<Vote>& votes) {
   }));
 }
 
+std::size_t frozen_in(const std::vector<Vote>& votes) {
+  return static_cast<std::size_t>(std::count_if(votes.begin(), votes.end(), [](const Vote& vote) {
+    return vote.holding.frozen.has_value();
+  }));
+}
+
 // Returns one of the votes that `counts` accepts: the one whose token most votes have, because a
 // server that granted late may have recorded another token. nullptr: no vote is accepted.
 const Vote* most_alike(const std::vector<Vote>& votes,
@@ -80,6 +86,8 @@ void add_word(Holding& seen, const Holding& word) {
   }
   if (word.success && (!seen.success || word.success->since_ms > seen.success->since_ms))
     seen.success = word.success;
+  if (word.frozen && (!seen.frozen || word.frozen->left > seen.frozen->left))
+    seen.frozen = word.frozen;
   if (seen.revoked_by.empty()) seen.revoked_by = word.revoked_by;
 }
 
@@ -111,8 +119,10 @@ Holding seen_by_majority(std::vector<Vote> votes) {
     for (const Vote& vote : votes)
       if (vote.holding.kind == Holding::Kind::lock) add_owners(seen, vote.holding, holds);
   }
+  const bool frozen = may_be_most(frozen_in(votes));
   for (const Vote& vote : votes)
     add_word(seen, vote.holding);
+  if (!frozen) seen.frozen.reset();
   seen.votes = std::move(votes);
   return seen;
 }

@@ -42,12 +42,25 @@ std::int64_t wall_ms(std::int64_t number) {
   return std::clamp<std::int64_t>(number, 0, lease_table::k_latest_ms);
 }
 
+std::chrono::milliseconds ms_left(ReplyView left) {
+  const auto most = std::chrono::duration_cast<std::chrono::milliseconds>(k_longest_duration);
+  return std::clamp(std::chrono::milliseconds(left.integer()), 0ms, most);
+}
+
 LastSuccess success_of(ReplyView since, std::int64_t now_ms, ReplyView left) {
   const std::int64_t since_ms = wall_ms(number_in(since.string()));
-  const auto most = std::chrono::duration_cast<std::chrono::milliseconds>(k_longest_duration);
   return {.since_ms = since_ms,
           .ago = std::chrono::milliseconds(std::max<std::int64_t>(now_ms - since_ms, 0)),
-          .left = std::clamp(std::chrono::milliseconds(left.integer()), 0ms, most)};
+          .left = ms_left(left)};
+}
+
+Freeze freeze_from(ReplyView left, ReplyView record) {
+  Freeze freeze{.left = ms_left(left)};
+  if (const auto read = parse_hold_record("", record.string())) {
+    freeze.who = read->who;
+    freeze.since_ms = read->since_ms;
+  }
+  return freeze;
 }
 
 void read_owners(Holding& holding, ReplyView owners) {
@@ -115,7 +128,7 @@ Error unexpected_answer(const std::string& where) {
 
 // Reads the state of a lock from a reply, as parts/holding.lua describes it.
 Result<Holding> read_holding(ReplyView reply, const std::string& where) {
-  if (reply.size() != 10) return unexpected_answer(where);
+  if (reply.size() != 11) return unexpected_answer(where);
   Holding holding;
   holding.type = reply[0].string();
   holding.kind = holding.type == "none"   ? Holding::Kind::none
@@ -146,6 +159,7 @@ Result<Holding> read_holding(ReplyView reply, const std::string& where) {
   // If this dlock does not know the mode, it takes the lock for one that excludes all others.
   holding.mode = parse_stored_mode(reply[8].string()).value_or(Mode::plain);
   holding.slots = static_cast<std::uint32_t>(count(reply[9].integer()));
+  if (reply[10].size() == 2) holding.frozen = freeze_from(reply[10][0], reply[10][1]);
   return holding;
 }
 
@@ -172,6 +186,14 @@ Result<std::optional<LastSuccess>> read_forgotten(const Answer& answer, const st
   if (verdict == "nothing") return std::optional<LastSuccess>();
   if (verdict != "forgotten" || reply.size() != 4) return unexpected_answer(where);
   return std::optional(success_of(reply[1], reply[2].integer(), reply[3]));
+}
+
+Result<std::optional<Freeze>> read_unfrozen(const Answer& answer, const std::string& where) {
+  const ReplyView reply = answer.reply.view();
+  const std::string_view verdict = reply[0].string();
+  if (verdict == "nothing") return std::optional<Freeze>();
+  if (verdict != "unfrozen" || reply.size() != 3) return unexpected_answer(where);
+  return std::optional(freeze_from(reply[1], reply[2]));
 }
 
 Result<AcquireReply> read_claimed(const Claim& claim,

@@ -24,9 +24,10 @@ std::string run_id_in(std::string_view info);
 // Reads the state of a lock, as parts/holding.lua returns it.
 Result<Holding> read_holding(ReplyView reply, const std::string& where);
 
-// Read the answers of inspect.lua and forget.lua.
+// Read the answers of inspect.lua, forget.lua and unfreeze.lua.
 Result<Holding> read_inspected(const Answer& answer, const std::string& where);
 Result<std::optional<LastSuccess>> read_forgotten(const Answer& answer, const std::string& where);
+Result<std::optional<Freeze>> read_unfrozen(const Answer& answer, const std::string& where);
 
 // Read the answers of acquire.lua, renew.lua and release.lua.
 Result<AcquireReply> read_claimed(const Claim& claim,

@@ -328,6 +328,36 @@ Result<std::optional<LastSuccess>> RedisStore::forget(const LockName& name, Time
   return read_forgotten(*answer, where());
 }
 
+Result<Holding> RedisStore::freeze(const LockName& name, const FreezeOrder& order, Time limit) {
+  auto key = key_of(name);
+  if (!key) return key.error();
+  const Keys keys(std::move(*key));
+  const std::string lasts = std::to_string(to_ms(order.lasts));
+  const std::string record = holder_json(order.who, Duration::zero()).substr(1);
+  auto answer = run(lua::k_freeze,
+                    {keys},
+                    {keys.lock, keys.holds, keys.revoked, keys.line},
+                    {keys.tagged, order.owner, lasts, record},
+                    limit);
+  if (!answer) return answer.error();
+  const ReplyView reply = answer->reply.view();
+  if (reply[0].string() != "frozen") return unexpected_answer(where());
+  return read_holding(reply[1], where());
+}
+
+Result<std::optional<Freeze>> RedisStore::unfreeze(const LockName& name, Time limit) {
+  auto key = key_of(name);
+  if (!key) return key.error();
+  const Keys keys(std::move(*key));
+  auto answer = run(lua::k_unfreeze,
+                    {keys},
+                    {keys.lock, keys.holds, keys.line, keys.waiters},
+                    {keys.tagged},
+                    limit);
+  if (!answer) return answer.error();
+  return read_unfrozen(*answer, where());
+}
+
 Result<RevokeReply> RedisStore::revoke(const LockName& name, const RevokeOrder& order, Time limit) {
   auto key = key_of(name);
   if (!key) return key.error();
@@ -343,12 +373,13 @@ Result<RevokeReply> RedisStore::revoke(const LockName& name, const RevokeOrder& 
   const ReplyView reply = answer->reply.view();
   auto before = read_holding(reply[1], where());
   if (!before) return before.error();
-  constexpr std::array<std::pair<std::string_view, RevokeVerdict>, 5> k_verdicts{{
+  constexpr std::array<std::pair<std::string_view, RevokeVerdict>, 6> k_verdicts{{
       {"revoked", RevokeVerdict::revoked},
       {"deleted", RevokeVerdict::deleted},
       {"nothing", RevokeVerdict::nothing},
       {"not_dlock", RevokeVerdict::not_dlock},
       {"other_holder", RevokeVerdict::other_holder},
+      {"frozen", RevokeVerdict::frozen},
   }};
   for (const auto& [word, verdict] : k_verdicts) {
     if (reply[0].string() == word) return RevokeReply{verdict, std::move(*before)};

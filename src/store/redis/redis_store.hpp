@@ -43,6 +43,8 @@ class RedisStore final : public LockStore {
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
   Result<RevokeReply> revoke(const LockName& name, const RevokeOrder& order, Time limit) override;
   Result<std::optional<LastSuccess>> forget(const LockName& name, Time limit) override;
+  Result<Holding> freeze(const LockName& name, const FreezeOrder& order, Time limit) override;
+  Result<std::optional<Freeze>> unfreeze(const LockName& name, Time limit) override;
 
  private:
   // What is watched: the subscriber must hear of changes of these keys, and of the claim's turns.

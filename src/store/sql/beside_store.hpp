@@ -62,6 +62,12 @@ class BesideStore final : public LockStore {
   Result<std::optional<LastSuccess>> forget(const LockName& name, Time limit) override {
     return rows_->forget(name, limit);
   }
+  Result<Holding> freeze(const LockName& name, const FreezeOrder& order, Time limit) override {
+    return rows_->freeze(name, order, limit);
+  }
+  Result<std::optional<Freeze>> unfreeze(const LockName& name, Time limit) override {
+    return rows_->unfreeze(name, limit);
+  }
 
  private:
   bool needs_peer(const Claim& claim, const Hold& hold) const;

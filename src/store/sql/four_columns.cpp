@@ -97,7 +97,7 @@ StoredLock lock_of_four(const LockColumns& columns, std::int64_t now_us) {
 }
 
 bool fits_four_columns(const StoredLock& lock) {
-  if (lock.success || lock.leases.size() > 1) return false;
+  if (lock.success || lock.frozen || lock.leases.size() > 1) return false;
   return std::all_of(lock.leases.begin(), lock.leases.end(), [](const auto& entry) {
     const auto& [owner, lease] = entry;
     const HoldRecord& hold = lease.holds.begin()->second;

@@ -59,12 +59,13 @@ StoreTraits SqlStore::traits() const {
 }
 
 Error SqlStore::too_few_columns() const {
-  return {Errc::bad_config,
-          "cannot keep this in " + where() + ": the table " + table_ +
-              " has four columns, which is enough for one plain lock at a time: without --shared, "
-              "--exclusive, --slots and --once-per, not nested, and revoked only by --now; or let "
-              "its owner run: " +
-              say_.add_columns(table_)};
+  return {
+      Errc::bad_config,
+      "cannot keep this in " + where() + ": the table " + table_ +
+          " has four columns, which is enough for one plain lock at a time: without --shared, "
+          "--exclusive, --slots and --once-per, not nested, not frozen, and revoked only by --now; "
+          "or let its owner run: " +
+          say_.add_columns(table_)};
 }
 
 // Returns the error for a table that has some of dlock's columns, but not all.

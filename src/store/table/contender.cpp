@@ -69,7 +69,7 @@ std::optional<Holder> parse_lease(std::string_view json, FencingToken written, S
   lease.expires = now + asked;
   lease.at_most = true;
   for (auto& [serial, record] : lease.holds)
-    if (record.token == 0) record.token = file->state.token + written;
+    if (record.token == 0 && !record.kept) record.token = file->state.token + written;
   return Holder{owner, std::move(lease), file->state.slots};
 }
 
@@ -99,12 +99,13 @@ Error outpaced(const std::string& where, int changes, Error why) {
 }
 
 bool has_note(const StoredLock& state) {
-  return state.success || !state.released.empty();
+  return state.success || state.frozen || !state.released.empty();
 }
 
 std::string note_json(const StoredLock& state) {
   StoredLock note;
   note.success = state.success;
+  note.frozen = state.frozen;
   note.released = state.released;
   return json_of(note);
 }
@@ -113,6 +114,7 @@ void take_note(std::string_view json, StoredLock& state) {
   auto file = parse_state_file(json);
   if (!file) return;
   state.success = file->state.success;
+  state.frozen = std::move(file->state.frozen);
   state.released = std::move(file->state.released);
 }
 

@@ -4,6 +4,7 @@
 #include "base/duration.hpp"
 #include "base/text.hpp"
 #include "store/table/lease_claim.hpp"
+#include "store/table/lease_holding.hpp"
 #include "store/table/waiting_line.hpp"
 
 #include <fnmatch.h>
@@ -17,9 +18,6 @@ namespace dlock::lease_table {
 
 namespace {
 
-// How many owners, and how many waiters, are shown at most.
-constexpr std::size_t k_most_listed = 64;
-
 // Returns how long ago the last success was granted; nullopt: there is no success, or none recent
 // enough to keep this claim (--once-per) from running.
 std::optional<Duration> done_ago(const StoredLock& state,
@@ -31,15 +29,6 @@ std::optional<Duration> done_ago(const StoredLock& state,
   // nothing.
   if (std::chrono::abs(ago) >= claim.once_per) return std::nullopt;
   return std::max(ago, std::chrono::milliseconds(0));
-}
-
-std::optional<LastSuccess> last_success(const StoredLock& state, const Moment& moment) {
-  const std::int64_t now = wall_ms(moment);
-  if (!state.success || now >= state.success->until_ms) return std::nullopt;
-  const auto& [since, until] = *state.success;
-  return LastSuccess{.since_ms = since,
-                     .ago = std::chrono::milliseconds(std::max<std::int64_t>(now - since, 0)),
-                     .left = std::chrono::milliseconds(until - now)};
 }
 
 // Returns Done if all names have a recent success, so that the claim need not run. Returns nullopt
@@ -59,81 +48,6 @@ std::optional<Done> done_before(const States& states,
   return done;
 }
 
-LeaseLeft left_of(const Lease& lease, StoreTime now) {
-  const Duration left = lease.expires - now;
-  return lease.at_most ? LeaseLeft::at_most(left) : LeaseLeft(left);
-}
-
-// Returns the time until so many leases have ended that the lock has room. `one_is_enough`: the end
-// of one lease gives room, as with slots. Otherwise all leases must end.
-LeaseLeft lease_left(const StoredLock& state, StoreTime now, bool one_is_enough) {
-  const Lease* counts = nullptr;
-  for (const auto& [owner, lease] : state.leases) {
-    if (!is_live(lease, now)) continue;
-    const bool sooner = counts != nullptr && lease.expires < counts->expires;
-    if (counts == nullptr || sooner == one_is_enough) counts = &lease;
-  }
-  return counts != nullptr ? left_of(*counts, now) : LeaseLeft(Duration::zero());
-}
-
-// Returns a doubt about a foreign holder (a program other than dlock), if its times are so far
-// ahead that its clock cannot be the clock of the table. Otherwise the text is empty.
-std::string doubt_of(const ForeignHold& foreign, StoreTime now) {
-  using namespace std::chrono;
-  const auto ahead = foreign.since.value_or(now) - now;
-  if (ahead <= seconds(5)) return {};
-  const Duration about =
-      ahead < minutes(1) ? Duration(round<seconds>(ahead)) : round<minutes>(ahead);
-  return "its clock is " + format_duration(about) +
-         " ahead of the server's: does it use usingDbTime()?";
-}
-
-void show_foreign(const ForeignHold& foreign, StoreTime now, Holding& holding) {
-  holding.kind = Holding::Kind::foreign;
-  holding.type = foreign.type;
-  holding.owners = {{.id = foreign.who, .count = "1"}};
-  holding.owner_count = 1;
-  if (foreign.endless) holding.lease_left = LeaseLeft::never();
-  if (foreign.until) holding.lease_left = *foreign.until - now;
-  holding.doubt = doubt_of(foreign, now);
-}
-
-// Returns the state of the lock for display, without the list of waiters, which only inspect()
-// adds.
-Holding holding_of(const StoredLock& state, const Moment& moment) {
-  Holding holding;
-  holding.now_ms = wall_ms(moment);
-  holding.success = last_success(state, moment);
-  holding.waiting = living(state.line, moment.now);
-  if (!is_live(state, moment.now)) return holding;
-  if (state.foreign) show_foreign(*state.foreign, moment.now, holding);
-  if (state.leases.empty()) return holding;
-  holding.kind = Holding::Kind::lock;
-  holding.type = "lease";
-  for (const auto& [owner, lease] : state.leases) {
-    if (!is_live(lease, moment.now)) continue;
-    holding.mode = mode_of(lease);
-    if (holding.revoked_by.empty()) holding.revoked_by = lease.revoked_by.value_or("");
-    if (++holding.owner_count > k_most_listed) continue;
-    Holding::Owner& one =
-        holding.owners.emplace_back(Holding::Owner{owner, std::to_string(lease.holds.size())});
-    if (holding.mode >= Mode::shared) one.lease_left = left_of(lease, moment.now);
-    for (const auto& [serial, record] : lease.holds)
-      holding.holds.push_back(record);
-  }
-  if (holding.mode == Mode::slots) holding.slots = state.slots;
-  holding.lease_left = lease_left(state, moment.now, holding.mode == Mode::slots);
-  return holding;
-}
-
-Holding in_the_way(const StoredLock& state, const Claim& claim, const Moment& moment) {
-  Holding holding = holding_of(state, moment);
-  if (state.leases.empty()) return holding;
-  const bool one_is_enough = holding.mode == Mode::slots && claim.mode == Mode::slots;
-  holding.lease_left = lease_left(state, moment.now, one_is_enough);
-  return holding;
-}
-
 // Returns the index of the first name that is refused. A name that an ancestor's hold refuses is
 // returned before any other, because waiting cannot help there.
 std::optional<std::size_t> first_refused(const std::vector<Plan>& plans) {
@@ -143,6 +57,11 @@ std::optional<std::size_t> first_refused(const std::vector<Plan>& plans) {
     if (plans[i].kind == Plan::Kind::refused && harder) refused = i;
   }
   return refused;
+}
+
+void drop_frozen(StoredLock& state) {
+  std::erase_if(state.leases, [](const auto& entry) { return is_of_freeze(entry.second); });
+  state.frozen.reset();
 }
 
 // --- our holds ----------------------------------------------------------------------------------
@@ -186,7 +105,9 @@ ReleaseVerdict release_one(StoredLock& state,
     remember(state, record.since_ms, options.tell_for, moment);
   if (is_of_acquire(hold.serial)) note_release(state, record.id, moment);
   if (!lease.holds.empty()) return ReleaseVerdict::still_held;
-  if (options.keep > Duration::zero() && !hold.nested) {
+  const Freeze freeze = freeze_of(state, moment).value_or(Freeze{});
+  // A freeze that lasts longer keeps the lock anyway, once its last lease is gone.
+  if (options.keep > Duration::zero() && options.keep >= freeze.left && !hold.nested) {
     record.id = hold_id(hold.owner, k_kept);
     record.kept = true;
     lease = {.holds = {{k_kept, std::move(record)}},
@@ -194,6 +115,7 @@ ReleaseVerdict release_one(StoredLock& state,
              .revoked_by = {}};
   } else {
     state.leases.erase(found);
+    keep_frozen(state, hold.owner, moment);
   }
   return ReleaseVerdict::released;
 }
@@ -215,7 +137,7 @@ Result<AcquireReply> acquire(const States& states,
   const std::string me = waiter_id(claim);
   std::vector<Plan> plans;
   for (std::size_t i = 0; i < states.size(); ++i) {
-    tidy(*states[i], moment.now);
+    tidy(*states[i], moment);
     plans.push_back(plan_for(*states[i], claim, claim.names[i]));
   }
   for (std::size_t i = 0; i < plans.size(); ++i) {
@@ -251,7 +173,7 @@ Result<AcquireReply> acquire(const States& states,
 
 void leave(const States& states, const Claim& claim, const Moment& moment) {
   for (StoredLock* state : states) {
-    tidy(*state, moment.now);
+    tidy(*state, moment);
     drop_place(state->line, waiter_id(claim));
     offer(*state, moment.now);
   }
@@ -307,8 +229,10 @@ ReleaseVerdict release(const States& states,
                 ReleaseVerdict::still_held < ReleaseVerdict::not_held);
   auto verdict = ReleaseVerdict::released;
   for (std::size_t i = 0; i < states.size(); ++i) {
-    verdict = std::max(verdict, release_one(*states[i], holds[i], options, moment));
-    tidy(*states[i], moment.now);
+    const ReleaseVerdict one = release_one(*states[i], holds[i], options, moment);
+    verdict = std::max(verdict, one);
+    if (one == ReleaseVerdict::not_held) continue;
+    tidy(*states[i], moment);
     offer(*states[i], moment.now);
   }
   return verdict;
@@ -326,6 +250,10 @@ RevokeReply revoke(StoredLock& state, const RevokeOrder& order, const Moment& mo
     const auto here = at++;
     Lease& lease = here->second;
     if (!is_live(lease, moment.now) || !is_meant(order, here->first, lease)) continue;
+    if (is_of_freeze(lease)) {
+      reply.verdict = RevokeVerdict::frozen;
+      continue;
+    }
     // A kept lease has no holder that could be told to release it.
     if (order.now || is_kept(lease)) {
       state.leases.erase(here);
@@ -335,7 +263,7 @@ RevokeReply revoke(StoredLock& state, const RevokeOrder& order, const Moment& mo
       reply.verdict = RevokeVerdict::revoked;
     }
   }
-  tidy(state, moment.now);
+  tidy(state, moment);
   offer(state, moment.now);
   return reply;
 }
@@ -346,13 +274,24 @@ std::optional<LastSuccess> forget(StoredLock& state, const Moment& moment) {
   return known;
 }
 
-Holding inspect(const StoredLock& state, const Moment& moment) {
-  Holding holding = holding_of(state, moment);
-  for (const Place& place : state.line) {
-    if (is_living(place, moment.now) && holding.line.size() < k_most_listed)
-      holding.line.push_back(place.waiter);
-  }
-  return holding;
+Holding freeze(StoredLock& state, const FreezeOrder& order, const Moment& moment) {
+  Holding before = inspect(state, moment);
+  drop_frozen(state);
+  const std::int64_t now = wall_ms(moment);
+  state.frozen = FreezeNote{.owner = order.owner,
+                            .who = order.who,
+                            .since_ms = now,
+                            .until_ms = now + to_ms(order.lasts)};
+  tidy(state, moment);
+  return before;
+}
+
+std::optional<Freeze> unfreeze(StoredLock& state, const Moment& moment) {
+  auto known = freeze_of(state, moment);
+  drop_frozen(state);
+  tidy(state, moment);
+  offer(state, moment.now);
+  return known;
 }
 
 std::vector<LockName> names_of(const Watched& watched) {
@@ -364,7 +303,7 @@ std::vector<LockName> names_of(const Watched& watched) {
 Sight look(const Watched& watched, const States& states, const Moment& moment) {
   if (const auto* claim = std::get_if<Claim>(&watched)) {
     for (StoredLock* state : states)
-      tidy(*state, moment.now);
+      tidy(*state, moment);
     const Sight line = look_from_line(states, *claim, moment);
     if (line.place > 0) return line;
     for (StoredLock* state : states)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The rules of locks for all stores that keep rows: how leases are granted, joined, renewed,
-// released, kept, revoked and shown, in every mode and for several names. A table store
+// released, kept, frozen and revoked, in every mode and for several names. A table store
 // (table_store.hpp) keeps a StoredLock for each name and calls these functions. The scripts of the
 // Redis store follow the same rules. Pure: no function reads a clock or waits.
 //
@@ -39,7 +39,8 @@ ReleaseVerdict release(const States& states,
                        const ReleaseOptions& options,
                        const Moment& moment);
 RevokeReply revoke(StoredLock& state, const RevokeOrder& order, const Moment& moment);
-Holding inspect(const StoredLock& state, const Moment& moment);
+Holding freeze(StoredLock& state, const FreezeOrder& order, const Moment& moment);
+std::optional<Freeze> unfreeze(StoredLock& state, const Moment& moment);
 std::optional<LastSuccess> forget(StoredLock& state, const Moment& moment);
 
 // What a process watches: nothing, a claim that waits for room, or holds that may be lost.

@@ -2,6 +2,8 @@
 #include "store/table/stored_lock.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <utility>
 
 namespace dlock::lease_table {
 
@@ -30,6 +32,10 @@ bool is_kept(const Lease& lease) {
   return lease.holds.begin()->second.kept;
 }
 
+bool is_of_freeze(const Lease& lease) {
+  return is_kept(lease) && lease.holds.begin()->second.token == 0;
+}
+
 Mode mode_of(const Lease& lease) {
   static_assert(Mode::plain < Mode::exclusive && Mode::exclusive < Mode::shared);
   Mode mode = Mode::slots;
@@ -46,6 +52,7 @@ Mode mode_of(const StoredLock& state) {
 }
 
 bool has_room(const StoredLock& state, Mode mode, std::uint32_t slots) {
+  if (state.frozen) return false;
   if (state.foreign && !(state.foreign->shared && mode == Mode::shared)) return false;
   if (state.leases.empty()) return true;
   if (mode_of(state) != mode) return false;
@@ -88,6 +95,21 @@ void make_free(StoredLock& state) {
 void drop_dead(StoredLock& state, StoreTime now) {
   std::erase_if(state.leases, [&](const auto& entry) { return !is_live(entry.second, now); });
   if (state.foreign && !is_live(*state.foreign, now)) state.foreign.reset();
+}
+
+const FreezeNote* freeze_in(const StoredLock& state, const Moment& moment) {
+  const bool lasts = state.frozen && wall_ms(moment) < state.frozen->until_ms;
+  return lasts ? &*state.frozen : nullptr;
+}
+
+void keep_frozen(StoredLock& state, const OwnerId& owner, const Moment& moment) {
+  const FreezeNote* const freeze = freeze_in(state, moment);
+  if (freeze == nullptr || !state.leases.empty() || state.foreign) return;
+  const std::chrono::milliseconds left(freeze->until_ms - wall_ms(moment));
+  HoldRecord record{
+      .id = hold_id(owner, k_kept), .who = freeze->who, .since_ms = freeze->since_ms, .kept = true};
+  state.leases[owner] = {
+      .holds = {{k_kept, std::move(record)}}, .expires = moment.now + left, .revoked_by = {}};
 }
 
 void note_release(StoredLock& state, const std::string& hold_id, const Moment& moment) {

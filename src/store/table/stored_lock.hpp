@@ -53,6 +53,14 @@ struct Success {
   std::int64_t until_ms = 0;  // when the success is forgotten
 };
 
+// A freeze. Its times are of the wall clock, because a freeze outlives a reboot.
+struct FreezeNote {
+  OwnerId owner;  // of the kept lease that a free name gets
+  HolderInfo who;
+  std::int64_t since_ms = 0;
+  std::int64_t until_ms = 0;
+};
+
 // A hold of `dlock acquire` that its holder has released.
 struct ReleasedHold {
   std::string id;
@@ -100,6 +108,7 @@ struct StoredLock {
   // Token of the newest grant; it stays when the leases end.
   FencingToken token = 0;
   std::optional<Success> success;
+  std::optional<FreezeNote> frozen = {};
   std::vector<ReleasedHold> released;  // the newest ones; each stays for a day
   Line line = {};                      // empty if the store has no lines
 };
@@ -128,13 +137,15 @@ bool is_live(const StoredLock& state, StoreTime now);
 // The serial in the only record of a kept lease (ReleaseOptions::keep), which has no holder.
 constexpr const char* k_kept = "kept";  // no hold ever has this serial
 bool is_kept(const Lease& lease);
+// Returns whether a freeze keeps the lease. Unlike a hold that --min-hold keeps, it has no token.
+bool is_of_freeze(const Lease& lease);
 
 // Returns the strongest mode among a lease's holds, or among a name's leases.
 Mode mode_of(const Lease& lease);
 Mode mode_of(const StoredLock& state);
 
 // Returns whether one more owner can hold the lock in this mode, beside the leases and the foreign
-// hold in `state`. The leases and the foreign hold must not have ended.
+// hold in `state`. The leases, the foreign hold and the freeze must not have ended.
 bool has_room(const StoredLock& state, Mode mode, std::uint32_t slots);
 
 // Returns the place of the claim in the line, from 1; 0: the claim is not in the line.
@@ -148,6 +159,11 @@ bool has_room_for_first(const StoredLock& state);
 void make_free(StoredLock& state);  // removes leases, foreign hold and waiters
 void drop_dead(StoredLock& state, StoreTime now);
 void extend(Lease& lease, Duration ttl, StoreTime now);  // never shortens the lease
+
+// Returns the freeze that has not ended; null: the name is not frozen.
+const FreezeNote* freeze_in(const StoredLock& state, const Moment& moment);
+// Gives a name that is frozen and otherwise free the lease that keeps it, for `owner`.
+void keep_frozen(StoredLock& state, const OwnerId& owner, const Moment& moment);
 
 void note_release(StoredLock& state, const std::string& hold_id, const Moment& moment);
 bool was_released(const StoredLock& state, const std::string& hold_id);

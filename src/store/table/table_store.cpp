@@ -75,11 +75,18 @@ Result<AcquireReply> TableStore::acquire(const Claim& claim, Queueing queueing, 
       reply = std::move(*refused);
       return Step{};
     }
+    const bool keeps_again =
+        std::any_of(states.begin(), states.end(), [&](const lease_table::StoredLock* state) {
+          return lease_table::freeze_in(*state, moment) != nullptr &&
+                 !lease_table::is_live(*state, moment.now);
+        });
     reply = lease_table::acquire(states, claim, moment, traits().line ? queueing : Queueing::no);
     seen_ = lease_table::signature_of(states, claim);
     Step step;
     if (const auto* grant = reply ? std::get_if<Grant>(&*reply) : nullptr)
       step = {.writes = true, .renews = owners_of(grant->holds)};
+    // The holder of a frozen lock died without a release: foreign programs must find it kept again.
+    if (keeps_again && reply && std::holds_alternative<Refusal>(*reply)) step.writes = true;
     return step;
   });
   if (!done) return done.error();
@@ -193,6 +200,28 @@ Result<std::optional<LastSuccess>> TableStore::forget(const LockName& name, Time
   return known;
 }
 
+Result<Holding> TableStore::freeze(const LockName& name, const FreezeOrder& order, Time limit) {
+  if (auto key = key_of(name); !key) return key.error();
+  Holding before;
+  auto done = change({name}, Occasion{}, limit, [&](const States& states, const Moment& moment) {
+    before = lease_table::freeze(*states.front(), order, moment);
+    return Step{.writes = true, .tells = true};
+  });
+  if (!done) return done.error();
+  return before;
+}
+
+Result<std::optional<Freeze>> TableStore::unfreeze(const LockName& name, Time limit) {
+  if (auto key = key_of(name); !key) return key.error();
+  std::optional<Freeze> known;
+  auto done = change({name}, Occasion{}, limit, [&](const States& states, const Moment& moment) {
+    known = lease_table::unfreeze(*states.front(), moment);
+    return Step{.writes = known.has_value(), .tells = known.has_value()};
+  });
+  if (!done) return done.error();
+  return known;
+}
+
 Result<Holding> TableStore::inspect(const LockName& name, Time limit) {
   if (auto key = key_of(name); !key) return key.error();
   Holding holding;
@@ -239,7 +268,7 @@ HandOff TableStore::look(Time limit) {
     std::string now_seen;
     if (const auto* claim = std::get_if<Claim>(&watched_)) {
       for (lease_table::StoredLock* state : states)
-        lease_table::tidy(*state, moment.now);
+        lease_table::tidy(*state, moment);
       now_seen = lease_table::signature_of(states, *claim);
     }
     sight = lease_table::look(watched_, states, moment);

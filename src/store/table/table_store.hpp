@@ -38,6 +38,8 @@ class TableStore : public LockStore {
   Result<Holding> inspect(const LockName& name, Time limit) final;
   Result<RevokeReply> revoke(const LockName& name, const RevokeOrder& order, Time limit) override;
   Result<std::optional<LastSuccess>> forget(const LockName& name, Time limit) final;
+  Result<Holding> freeze(const LockName& name, const FreezeOrder& order, Time limit) final;
+  Result<std::optional<Freeze>> unfreeze(const LockName& name, Time limit) final;
 
  protected:
   using States = lease_table::States;

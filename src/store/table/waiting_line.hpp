@@ -28,8 +28,9 @@ constexpr Duration k_turn = std::chrono::seconds(1);
 // waiter.
 constexpr Duration k_foreign_look = std::chrono::seconds(1);
 
-// Removes leases that have ended, and waiters that are silent.
-void tidy(StoredLock& state, StoreTime now);
+// Removes leases that have ended, waiters that are silent, and a freeze that has ended. A frozen
+// name without a lease gets the lease that keeps it.
+void tidy(StoredLock& state, const Moment& moment);
 
 bool is_living(const Place& place, StoreTime now);
 std::uint64_t living(const Line& line, StoreTime now);

@@ -20,12 +20,11 @@
 --
 -- A free name is offered to the first living waiter in its line (line.lua), but an ancestor's hold
 -- can be joined at any time. A claim of several names waits in all their lines; a free name stays
--- free for its first waiter while that waiter waits for another name. So no claims wait in a circle
--- or for ever.
+-- free for its first waiter while that waiter waits for another name: no claims wait in a circle.
 --
--- Atomic: otherwise another claim could take a name between look and grant. Idempotent by serial: a
--- second call finds the hold, counts nothing and sets the TTL again. All that can fail is read
--- before the first write, so an error leaves nothing behind (missing rights: rights.lua).
+-- Atomic: no other claim takes a name between look and grant. Idempotent by serial: a second call
+-- finds the hold, counts nothing and sets the TTL again. All that can fail is read before the first
+-- write, so an error leaves nothing behind (missing rights: rights.lua).
 -- include: parts/server.lua
 -- include: parts/time.lua
 -- include: parts/names.lua
@@ -38,6 +37,7 @@
 -- include: parts/claimed.lua
 -- include: parts/types.lua
 -- include: parts/modes.lua
+-- include: parts/freeze.lua
 -- include: parts/records.lua
 -- include: parts/line.lua
 -- include: parts/leases.lua

@@ -19,6 +19,7 @@
 -- include: parts/last.lua
 -- include: parts/types.lua
 -- include: parts/modes.lua
+-- include: parts/freeze.lua
 -- include: parts/records.lua
 -- include: parts/waiter.lua
 -- include: parts/line.lua
@@ -34,7 +35,6 @@ if last_released then
 end
 
 local serial, tell = ARGV[1], tonumber(ARGV[2])
-
 local function release(n, owner, tag, keep)
   local lock, holds, revoked, line, waiters, done = unpack(n)
   -- 1. Remove its record: was the hold there?
@@ -53,9 +53,9 @@ local function release(n, owner, tag, keep)
 
   -- 2. Keep the lock, or count the hold.
   local reads_on = mode == 'write' and lease_left(tag, owner, redis.call('HGET', lock, owner))
-  if tonumber(count) <= 1 and keep > 0 and not over and not reads_on then
-    if is_hash(revoked) then redis.call('HDEL', revoked, owner) end
-    keep_it(lock, holds, tag, owner, mode, record, keep)
+  local kept = keep > 0 and keep >= (freeze_of(holds) or 0)  -- a longer freeze keeps the lock
+  if tonumber(count) <= 1 and kept and not over and not reads_on then
+    keep_it(lock, holds, revoked, tag, owner, mode, record, keep)
     tell_redisson(lock, tag, mode, lasted)
     return {'released', 1}
   end
@@ -72,13 +72,13 @@ local function release(n, owner, tag, keep)
   if mode == 'shared' and now == 'write' then return {'still_held'} end
   if is_hash(revoked) then redis.call('HDEL', revoked, owner) end
   if now ~= 'exclusive' and redis.call('HLEN', lock) == 1 then redis.call('DEL', lock) end
-  -- The lock's key lasts as long as the longest lease, which may have been ours; and waiters may be
-  -- waiting for a dead owner. settle() corrects both.
+  -- The key lasts as long as the longest lease, maybe ours; and waiters may wait for a dead owner.
   local longest = (ours or 0) + 100 >= lasted
   if is_beside(now) and (longest or redis.call('EXISTS', line) == 1) then
     settle(lock, holds, tag)
   end
-  if redis.call('EXISTS', lock) == 0 then redis.call('DEL', holds) end
+  if redis.call('EXISTS', lock) == 0 then clear_records(holds) end
+  if not over then keep_frozen(lock, holds, owner) end
 
   -- 4. Tell the waiters.
   local told = tell_redisson(lock, tag, mode, lasted)

@@ -24,6 +24,7 @@
 -- include: parts/names.lua
 -- include: parts/modes.lua
 -- include: parts/hold.lua
+-- include: parts/freeze.lua
 -- include: parts/records.lua
 -- include: parts/leases.lua
 -- include: parts/released.lua

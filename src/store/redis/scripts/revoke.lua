@@ -8,6 +8,7 @@
 --         {'revoked', {holding}}        renewals are refused; the lease continues to its end
 --         {'deleted', {holding}}        the lock is deleted and the waiters were told; also if it
 --                                       was only kept after its release
+--         {'frozen', {holding}}         no run holds the lock: a freeze keeps it (unfreeze.lua)
 -- The holding is the state before. An owner or a token selects one of several owners.
 --
 -- Atomic: the holder that was looked at must be the one that loses the lock.
@@ -17,8 +18,10 @@
 -- include: parts/names.lua
 -- include: parts/modes.lua
 -- include: parts/hold.lua
+-- include: parts/freeze.lua
 -- include: parts/records.lua
 -- include: parts/leases.lua
+-- include: parts/removed.lua
 -- include: parts/holding.lua
 -- include: parts/redisson.lua
 -- include: parts/waiter.lua
@@ -29,11 +32,11 @@ local before = holding(lock, holds, revoked, tag)
 local kind = before[1]
 if kind == 'none' then return {'nothing', before} end
 
--- 1. Find the owners to revoke: running ones, and owners whose lock is only kept after their
--- release. Expired owners are skipped.
+-- 1. Find the owners to revoke: running ones, and owners whose lock is only kept. Expired owners
+-- are skipped.
 local mode = kind == 'hash' and mode_of(lock)
 if is_beside(mode) then settle(lock, holds, tag) end
-local running, kept, meant, any = {}, {}, {[if_owner] = true}, if_token == ''
+local running, kept, meant, any, frozen = {}, {}, {[if_owner] = true}, if_token == '', nil
 local records = is_hash(holds) and redis.call('HGETALL', holds) or {}
 for i = 1, #records, 2 do
   local owner, record = owner_in(records[i]), records[i + 1]
@@ -43,24 +46,15 @@ for i = 1, #records, 2 do
   if there and right and (if_owner == '' or owner == if_owner) then
     any, meant[owner] = true, true
     local list = records[i] == id_of(owner, 'kept') and kept or running
+    frozen = frozen or list == kept and token_in(record) == '0'
     list[#list + 1] = owner
   end
 end
 local owned = if_owner == '' or kind == 'hash' and (redis.call('HEXISTS', lock, if_owner) == 1
   or redis.call('HEXISTS', lock, if_owner .. ':write') == 1)
 if not any or not owned then return {'other_holder', before} end
+if frozen then return {'frozen', before} end
 
-local gone = {}
-local function remove(owner)  -- removes one of several owners
-  local count = tonumber(redis.call('HGET', lock, owner)) or 0
-  for i = 1, math.min(count, 1000) do redis.call('DEL', lease_key(tag, owner, i)) end
-  redis.call('HDEL', lock, owner)
-  gone[owner] = true
-end
-local function settle_rest()
-  drop_records(holds, gone)
-  if is_beside(mode) and redis.call('EXISTS', lock) == 1 then settle(lock, holds, tag) end
-end
 local lasted = redis.call('PTTL', lock)
 local function tell()
   tell_redisson(lock, tag, mode, lasted)
@@ -73,20 +67,23 @@ end
 
 -- 2. Delete at once.
 if at_once == '1' then
-  local all = if_owner == '' and if_token == ''
+  local all, chosen = if_owner == '' and if_token == '', {}
   for _, owner in ipairs(is_beside(mode) and redis.call('HKEYS', lock) or {}) do
-    if owner ~= 'mode' and (all or meant[owner]) then remove(owner) end
+    if owner ~= 'mode' and (all or meant[owner]) then chosen[#chosen + 1] = owner end
   end
-  settle_rest()
-  if all or not is_beside(mode) then redis.call('DEL', lock, holds, revoked) end
+  if is_beside(mode) then remove_beside(lock, holds, tag, chosen) end
+  if all or not is_beside(mode) then remove_lock(lock, holds, revoked) end
+  keep_frozen(lock, holds)
   return deleted()
 end
 
 -- 3. A lock that is only kept has no process to stop: delete it too.
-for _, owner in ipairs(kept) do
-  if is_beside(mode) then remove(owner) else redis.call('DEL', lock, holds) end
+if is_beside(mode) then
+  remove_beside(lock, holds, tag, kept)
+elseif #kept > 0 then
+  remove_lock(lock, holds, revoked)
 end
-if #kept > 0 then settle_rest() end
+keep_frozen(lock, holds)
 if #running == 0 then return #kept > 0 and deleted() or {'not_dlock', before} end
 
 -- 4. Revoke the others.

@@ -1,10 +1,11 @@
 -- holding(lock, holds, revoked, tag, line, wanted): the state of a name, as
 --   {type, pttl in ms, now in ms, number of owners, {owner, count, its own lease in ms or -1, ...},
---    {hold id, record, ...}, revoked by, number of waiters (0 without `line`), mode, slots}
+--    {hold id, record, ...}, revoked by, number of waiters (0 without `line`), mode, slots,
+--    {ms left, record}}  the freeze of the name, or nothing
 -- pttl is the time until the next lease ends and makes room: for a claim of mode `wanted`, or
 -- without it for one more owner like the present ones. Dead owners beside others are left out. The
 -- reply is bounded: at most 64 owners and 64 records, and long texts are cut.
--- Needs time.lua, types.lua, modes.lua, records.lua, leases.lua.
+-- Needs time.lua, types.lua, modes.lua, freeze.lua, records.lua, leases.lua.
 
 -- Returns the living owners of a hash for the reply; then the number of dead owners, the shortest
 -- and the longest lease, and the number of fields that count no owner.
@@ -56,8 +57,10 @@ end
 
 local function holding(lock, holds, revoked, tag, line, wanted)
   local kind = type_of(lock)
+  local left, _, record = freeze_of(holds)
   local reply = {kind, redis.call('PTTL', lock), now_ms(), 0, {}, {}, '',
-    line and redis.call('ZCARD', line) or 0, 'exclusive', 0}
+    line and redis.call('ZCARD', line) or 0, 'exclusive', 0,
+    left and {left, record:sub(1, 4096)} or {}}
   if kind ~= 'hash' then return reply end
   local mode, slots = mode_of(lock)
   local size = redis.call('HLEN', lock)

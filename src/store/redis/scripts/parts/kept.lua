@@ -1,12 +1,13 @@
 -- For release: --min-hold.
--- Needs names.lua, modes.lua, records.lua, leases.lua.
+-- Needs names.lua, modes.lua, freeze.lua, records.lua, leases.lua.
 
 -- Keeps the lock for `keep` ms without a holder: the last hold of its owner was released.
-local function keep_it(lock, holds, tag, owner, mode, record, keep)
+local function keep_it(lock, holds, revoked, tag, owner, mode, record, keep)
+  if is_hash(revoked) then redis.call('HDEL', revoked, owner) end
   local kept = record:gsub('^{"token":%d+,', '%0"kept":true,', 1)
   -- Removes expired reads beside the write hold.
   if mode == 'write' then redis.call('HDEL', lock, owner) end
-  if not is_beside(mode) then redis.call('DEL', holds) end
+  if not is_beside(mode) then clear_records(holds) end
   redis.call('HSET', holds, id_of(owner, 'kept'), kept)
   if is_beside(mode) then
     redis.call('SET', lease_key(tag, owner, 1), '1', 'PX', keep)

@@ -9,9 +9,13 @@ local last_released, last_line
 if #KEYS == 6 and ARGV[2] == '0' and ARGV[5] == '0' and ARGV[1] ~= 'kept' then
   local lock, holds, revoked, line = unpack(KEYS)
   local owner = ARGV[3]
-  if redis.call('HGET', holds, id_of(owner, ARGV[1]))
-      -- A hash with one field has no mode.
-      and redis.pcall('HLEN', lock) == 1 and redis.call('HGET', lock, owner) == '1' then
+  local function is_only_record(id)  -- with a second one, the name may be frozen
+    local all = redis.call('HKEYS', holds)
+    return #all == 1 and all[1] == id
+  end
+  -- A hash with one field has no mode.
+  if redis.pcall('HLEN', lock) == 1 and redis.call('HGET', lock, owner) == '1'
+      and is_only_record(id_of(owner, ARGV[1])) then
     redis.call('DEL', lock, holds, revoked)
     local told = redis.pcall(publish, lock_channel(ARGV[4]), '0')
     last_released = {{'released', type(told) == 'number' and 1 or 0}}

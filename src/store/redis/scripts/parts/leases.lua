@@ -1,7 +1,7 @@
 -- The leases of owners that hold a lock beside others: one string key for each hold, as for
 -- Redisson's readers. An owner is dead when all its leases have ended, even though the hash still
 -- counts its holds.
--- Needs names.lua, types.lua, modes.lua, records.lua.
+-- Needs names.lua, types.lua, modes.lua, freeze.lua, records.lua.
 -- Returns the longest lease in ms of an owner with `count` holds; nil: the owner is dead.
 local function lease_left(tag, owner, count)
   local longest
@@ -72,7 +72,8 @@ local function settle(lock, holds, tag)
   -- here: so write only if the value changes.
   local over = expiry - longest
   if redis.call('HLEN', lock) <= 1 then
-    redis.call('DEL', lock, holds)
+    redis.call('DEL', lock)
+    clear_records(holds)
   elseif longest < endless and (over < -1 or over > 20) then
     redis.call('PEXPIRE', lock, longest)
   end

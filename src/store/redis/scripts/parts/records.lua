@@ -1,6 +1,6 @@
 -- The records of a lock: a hash from hold id to JSON. A hold id is <owner>#<serial>. The serial
--- 'kept' marks a lock that is kept after its release (--min-hold): no claim joins it, and no
--- renewal finds it.
+-- 'kept' marks a lock that is kept without a holder (--min-hold, or a freeze): no claim joins it,
+-- and no renewal finds it. The field 'frozen' is no record (freeze.lua).
 -- Needs types.lua, hold.lua.
 local function owner_in(id) return id:match('^(.*)#') end
 local function token_in(record) return record:match('^{"token":(%d+)') end
@@ -14,7 +14,9 @@ local function drop_records(holds, owners)
   end
 end
 
-local function keep_holds(lock, holds)  -- gives the records the TTL that belongs to the lock's
-  local left = redis.call('PTTL', lock)
-  if left >= 0 then redis.call('PEXPIRE', holds, left + outlast) end
+local function keep_holds(lock, holds)  -- lets the records outlast the lock
+  local lasts = redis.call('PTTL', lock) + outlast
+  if lasts >= outlast and redis.call('PTTL', holds) < lasts then
+    redis.call('PEXPIRE', holds, lasts)
+  end
 end

@@ -1,5 +1,5 @@
 -- For acquire: a refused claim waits in the lines of all its names that it could ever get.
--- Needs line.lua, claim.lua.
+-- Needs freeze.lua, line.lua, claim.lua.
 local function waits(n) return n.how == 'busy' or n.how == 'turn' or n.how == 'take' end
 
 -- Returns whether the claim may wait in all these lines, and the first name in the way whose line
@@ -40,6 +40,7 @@ local function refuse(in_the_way)
   local may, full_at = may_wait(own)
   forfeit_places()
   for _, n in ipairs(names) do
+    if n.frozen then keep_frozen(n.lock, n.holds) end  -- its last holder died without a release
     if may and waits(n) and not own then join_line(n.line, n.waiters, me) end
   end
   local i = full_at or in_the_way

@@ -1,8 +1,9 @@
 -- For acquire: whether a name has room for the claim, which holds nothing there yet.
--- Needs types.lua, modes.lua, leases.lua, line.lua, claim.lua.
+-- Needs types.lua, modes.lua, freeze.lua, leases.lua, line.lua, claim.lua.
 local function look(n)  -- sets n.how to 'take', 'turn' or 'busy'
-  local fits = has_room(n.lock, mode, slots)
-  if not fits and is_hash(n.lock) and is_beside(mode_of(n.lock)) then
+  n.frozen = freeze_of(n.holds)
+  local fits = not n.frozen and has_room(n.lock, mode, slots)
+  if not fits and not n.frozen and is_hash(n.lock) and is_beside(mode_of(n.lock)) then
     settle(n.lock, n.holds, n.tag)
     fits = has_room(n.lock, mode, slots)
   end
