@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "base/wall_clock.hpp"
 #include "store/record_json.hpp"
+#include "store/table/lease_holding.hpp"
 #include "store/table/waiting_line.hpp"
 
 #include <algorithm>
