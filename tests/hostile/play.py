@@ -31,8 +31,11 @@ import time
 LIMIT = 1.0  # of dlock, with which it is called
 ALARM = 0.5  # when the SIGTERM is sent
 MOST_MIB = 64
-# The promise is 0.2 s. A machine that is shared with other tests may need this much more.
-SLACK = float(os.environ.get("HOSTILE_SLACK", "2.5"))
+# The promise is 0.2 s, on a processor of its own. What dlock needs to end is 0.2 s of processor time,
+# however much a server sends and however loaded the machine is; a dlock that does not look at its
+# limit runs until it is killed. On two processors with eight busy processes and a server that pours,
+# those 0.2 s took up to 3.2 s, so this is twice that.
+SLACK = float(os.environ.get("HOSTILE_SLACK", "6.5"))
 TTL = 3.0  # of a lease
 
 
