@@ -159,7 +159,7 @@ Result<std::unique_ptr<LockStore>> open_store(const Settings& settings,
   if (auto named = check_named(settings); !named) return named.error();
   auto store = settings.quorum.empty() ? open_store(store_options(settings, interrupt))
                                        : open_quorum(settings, interrupt);
-  if (store && logs_json()) log_store((*store)->where());
+  if (store && wants_fields()) log_store((*store)->where());
   if (store) say_insecure(settings);
   if (store) say_store(settings, (*store)->where());
   return store ? std::move(store) : about_url(settings, settings.url, store.error());

@@ -35,7 +35,7 @@ ExitStatus status_of(Errc code);
 int status_of(const Outcome& outcome, const Settings& settings);
 ExitStatus busy_status(const Settings& settings);  // 75, or the value of -E
 
-// Reports the error, and returns its exit status.
-ExitStatus report(const Error& error, const Settings& settings);
+// Reports the error, and returns its exit status. `json`: as for log().
+ExitStatus report(const Error& error, const Settings& settings, std::string* json = nullptr);
 
 }  // namespace dlock

@@ -93,7 +93,8 @@ LogSettings log_settings(const Settings& settings) {
   return {.level = level,
           .json = settings.log_json,
           .color = color_wanted(settings),
-          .ascii = !locale_has_utf8()};
+          .ascii = !locale_has_utf8(),
+          .fields = !settings.notify.empty()};
 }
 
 // Returns the parts of a refused command line that its error report needs: the command, whose help

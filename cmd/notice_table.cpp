@@ -269,7 +269,7 @@ std::string renew_text(const Notice& notice, const std::string& name) {
 }
 
 std::vector<LogEvent::Field> notice_fields(const Notice& notice) {
-  if (!logs_json()) return {};
+  if (!wants_fields()) return {};
   Fields fields;
   if (notice.safe_until)
     fields.push_back({"safe_until_ns", notice.safe_until->time_since_epoch().count()});

@@ -31,7 +31,7 @@ NoticeForm form_of(const Notice& notice);
 // Return the sentence; empty if the table has no sentence for this notice.
 std::string notice_text(const Notice& notice, const std::string& name);
 std::string renew_text(const Notice& notice, const std::string& name);
-// Returns the fields; empty unless the log is JSON.
+// Returns the fields; empty if they are not read (wants_fields).
 std::vector<LogEvent::Field> notice_fields(const Notice& notice);
 
 }  // namespace dlock

@@ -23,6 +23,14 @@ std::vector<std::string> own_environment() {
   return entries;
 }
 
+std::vector<std::string> shell_words(const std::string& command) {
+  const char* const given = std::getenv("SHELL");
+  const std::string path = given == nullptr ? "" : given;
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const bool runs_nothing = name.empty() || name == "nologin" || name == "false";
+  return {runs_nothing ? "/bin/sh" : path, "-c", command};
+}
+
 void hide_from_libpq() {
   for (const std::string& entry : own_environment()) {
     if (!entry.starts_with("PG") || ::unsetenv(entry.substr(0, entry.find('=')).c_str()) != 0)

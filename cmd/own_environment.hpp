@@ -11,6 +11,11 @@ namespace dlock {
 // command gets all of them.
 std::vector<std::string> own_environment();
 
+// Returns the words that make the user's shell run `command`. The shell is $SHELL, but /bin/sh if
+// SHELL is not set or is a shell that runs nothing (nologin, false). Service accounts have such a
+// login shell, and sudo -u and systemd pass it on in SHELL.
+std::vector<std::string> shell_words(const std::string& command);
+
 // Removes the PG* variables from this process's environment: libpq would take settings from these
 // variables that the URL does not have, such as PGOPTIONS with a search_path to other tables
 // (PostgreSQL manual, "Environment Variables"). own_environment() still returns them.

@@ -87,7 +87,7 @@ bool helps_doctor(const Error& error, const Settings& settings) {
 
 }  // namespace
 
-ExitStatus report(const Error& error, const Settings& settings) {
+ExitStatus report(const Error& error, const Settings& settings, std::string* json) {
   const ExitStatus status = status_of(error.code);
   std::string text = error.text;
   if (status == ExitStatus::unavailable && settings.url_place.empty()) {
@@ -98,7 +98,9 @@ ExitStatus report(const Error& error, const Settings& settings) {
   if (helps_doctor(error, settings)) text += "; dlock doctor may tell more";
   if (status == ExitStatus::usage)
     text += "; see dlock " + settings.command + (settings.command.empty() ? "" : " ") + "--help";
-  log(LogLevel::error, {.text = text, .fields = {{"code", static_cast<std::int64_t>(status)}}});
+  log(LogLevel::error,
+      {.text = text, .fields = {{"code", static_cast<std::int64_t>(status)}}},
+      json);
   return status;
 }
 

@@ -10,6 +10,7 @@
 #include "cmd/commands.hpp"
 #include "cmd/exec_failure.hpp"
 #include "cmd/json_output.hpp"
+#include "cmd/notifier.hpp"
 #include "cmd/own_environment.hpp"
 #include "cmd/result_file.hpp"
 #include "cmd/run_metrics.hpp"
@@ -19,7 +20,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <optional>
 
 namespace dlock {
 
@@ -32,19 +33,9 @@ namespace {
   ::_exit(status);
 }
 
-// Returns the shell for -c: $SHELL, but /bin/sh if SHELL is not set or is a shell that runs nothing
-// (nologin, false). Service accounts have such a login shell, and sudo -u and systemd pass it on in
-// SHELL.
-std::string shell() {
-  const char* const given = std::getenv("SHELL");
-  const std::string path = given == nullptr ? "" : given;
-  const std::string name = path.substr(path.rfind('/') + 1);
-  return name.empty() || name == "nologin" || name == "false" ? "/bin/sh" : path;
-}
-
 std::vector<std::string> child_words(const CommandLine& line) {
   if (!line.shell_command) return line.words;
-  return {shell(), "-c", *line.shell_command};
+  return shell_words(*line.shell_command);
 }
 
 // `nested`: the run is below one that holds the lock, which need not spread what it starts.
@@ -133,36 +124,40 @@ Error failure(const Outcome& outcome, const std::string& names) {
   return {outcome.error.code, what + names + ": " + outcome.error.text};
 }
 
+// Reports why the run has ended, if the user has to be told and nothing else has told it.
+void report_end(const Outcome& outcome,
+                Voice& voice,
+                const std::vector<std::string>& words,
+                const Settings& settings,
+                std::string* json) {
+  if (outcome.kind == Outcome::Kind::busy) voice.busy(*outcome.refusal, outcome.seen_ago);
+  if (outcome.kind == Outcome::Kind::failed)
+    report(failure(outcome, voice.names()), settings, json);
+  if (outcome.kind != Outcome::Kind::child) return;
+  if (outcome.child.kind != ChildStatus::Kind::not_started) return;
+  const std::string text = exec_failure(outcome.child.value, words);
+  log(LogLevel::error, {.text = text}, json);
+}
+
+// Starts what is to be told of the end, and waits for all that was told. The lock is released. A
+// signal has ended dlock's wait for the lock: then dlock waits for nothing else.
+void notify_end(Notifier& notifier, const Outcome& outcome, std::string json) {
+  const auto event = notify_event(outcome);
+  if (!json.empty() && event && notifier.wants(*event))
+    notifier.note(*event, std::move(json), outcome_word(outcome));
+  notifier.start_noted();
+  if (outcome.kind != Outcome::Kind::signalled) notifier.wait();
+}
+
 // Ends the process the way the run ended: by the signal that ended the child or the wait, or with
 // an exit status. Frees nothing: the kernel frees everything when the process ends.
 [[noreturn]] void end_like(const Outcome& outcome,
-                           Voice& voice,
-                           const std::vector<std::string>& words,
                            const Settings& settings,
                            const Signals& signals) {
   const ChildStatus& child = outcome.child;
-  switch (outcome.kind) {
-    case Outcome::Kind::child:
-      if (child.kind == ChildStatus::Kind::signalled) signals.die_by(child.value);
-      if (child.kind == ChildStatus::Kind::not_started) {
-        log(LogLevel::error, exec_failure(child.value, words));
-      }
-      break;
-    case Outcome::Kind::busy:
-      voice.busy(*outcome.refusal, outcome.seen_ago);
-      break;
-    case Outcome::Kind::failed:
-      report(failure(outcome, voice.names()), settings);
-      break;
-    case Outcome::Kind::signalled:
-      signals.die_by(outcome.signal);
-      break;
-    case Outcome::Kind::taken:
-    case Outcome::Kind::done:
-    case Outcome::Kind::lost:
-    case Outcome::Kind::time_up:
-      break;
-  }
+  if (outcome.kind == Outcome::Kind::signalled) signals.die_by(outcome.signal);
+  if (outcome.kind == Outcome::Kind::child && child.kind == ChildStatus::Kind::signalled)
+    signals.die_by(child.value);
   end_with(status_of(outcome, settings));  // reached even after die_by() if we are pid 1
 }
 
@@ -178,7 +173,7 @@ ExitStatus run_command(const CommandLine& line, const Settings& settings) {
   if (!lease) return report(lease.error(), settings);
 
   // All that the start of the command needs is prepared before the lock is acquired.
-  auto child = Child::prepare(settings.contain);
+  auto child = Child::prepare(settings.contain, !settings.notify.empty());
   if (!child) return report(child.error(), settings);
   auto ready = prepare(*names, settings);
   if (!ready) return report(ready.error(), settings);
@@ -198,7 +193,9 @@ ExitStatus run_command(const CommandLine& line, const Settings& settings) {
   const std::vector<AncestorHold> above = claim.ancestors;
   const RunTerms terms = make_terms(settings, *lease, !above.empty());
   StoreWorker worker(std::move(ready->store), std::move(claim), *ready->interrupt);
-  Voice voice(*names, settings.mode, ready->where);
+  std::optional<Notifier> notifier;
+  if (!settings.notify.empty()) notifier.emplace(settings, *names, signals);
+  Voice voice(*names, settings.mode, ready->where, notifier ? &*notifier : nullptr);
   Runner runner({.words = words,
                  .environment = own_environment(),
                  .store = ready->where,
@@ -222,7 +219,10 @@ ExitStatus run_command(const CommandLine& line, const Settings& settings) {
                      outcome,
                      status_of(outcome, settings));
   }
-  end_like(outcome, voice, words, settings, signals);
+  std::string json;
+  report_end(outcome, voice, words, settings, notifier ? &json : nullptr);
+  if (notifier) notify_end(*notifier, outcome, std::move(json));
+  end_like(outcome, settings, signals);
 }
 
 }  // namespace dlock

@@ -86,8 +86,9 @@ Result<void> set_file(std::string& path, std::string_view value) {
   return {};
 }
 
-Result<void> set_password_file(Settings& settings, std::string_view value) {
-  return set_file(settings.password_file, value);
+template <std::string Settings::*Member>
+Result<void> set_named_file(Settings& settings, std::string_view value) {
+  return set_file(settings.*Member, value);
 }
 
 template <std::string TlsSettings::*Member>
@@ -101,14 +102,6 @@ Result<void> set_sni(Settings& settings, std::string_view value) {
   if (value.starts_with('.')) return wrong(value, "a whole name, without a dot in front");
   settings.tls.sni = value;
   return {};
-}
-
-Result<void> set_sentinel_password_file(Settings& settings, std::string_view value) {
-  return set_file(settings.sentinel_password_file, value);
-}
-
-Result<void> set_key_password_file(Settings& settings, std::string_view value) {
-  return set_file(settings.key_password_file, value);
 }
 
 Result<void> set_insecure(Settings& settings, std::string_view value) {
@@ -129,18 +122,18 @@ Result<void> set_metrics_dir(Settings& settings, std::string_view value) {
   return {};
 }
 
+Result<void> set_notify_on(Settings& settings, std::string_view value) {
+  auto events = parse_notify_events(value);
+  if (!events) return events.error();
+  settings.notify_on = std::move(*events);
+  return {};
+}
+
 Result<void> set_connect_timeout(Settings& settings, std::string_view value) {
   auto timeout = parse_duration(value);
   if (!timeout) return timeout.error();
   if (*timeout < std::chrono::milliseconds(10)) return wrong(value, "at least 10ms");
   settings.connect_timeout = *timeout;
-  return {};
-}
-
-Result<void> set_quorum_delay(Settings& settings, std::string_view value) {
-  auto delay = parse_duration(value);
-  if (!delay) return delay.error();
-  settings.quorum_delay = *delay;
   return {};
 }
 
@@ -281,15 +274,16 @@ constexpr auto k_settings = std::to_array<Setting>({
      &set_connect_timeout, "5s"},
     {"quorum-delay", "--quorum-delay", "DUR",
      "how long a restarted server of several has no vote (default 60s)", "",
-     &set_quorum_delay, "60s"},
+     &set_duration<&S::quorum_delay>, "60s"},
     {"replicas", "--replicas", "N",
      "a grant or renewal counts when N replicas have it (default 0, sets 1)",
      "run acquire renew doctor", &set_replicas},
     {"password", "", "TEXT", "", "", &set_password},
     {"password-file", "--password-file", "FILE",
-     "a file that holds the password for the store", "", &set_password_file},
+     "a file that holds the password for the store", "", &set_named_file<&S::password_file>},
     {"sentinel-password-file", "--sentinel-password-file", "FILE",
-     "a file that holds the password for the sentinels", "", &set_sentinel_password_file},
+     "a file that holds the password for the sentinels", "",
+     &set_named_file<&S::sentinel_password_file>},
     {"cacert", "--cacert", "FILE",
      "the CAs to trust with TLS, PEM (default: the system's)", "",
      &set_tls_file<&TlsSettings::cacert>},
@@ -302,7 +296,7 @@ constexpr auto k_settings = std::to_array<Setting>({
     {"key", "--key", "FILE",
      "the private key of --cert, PEM", "", &set_tls_file<&TlsSettings::key>},
     {"key-password-file", "--key-password-file", "FILE",
-     "a file that holds the password of --key", "", &set_key_password_file},
+     "a file that holds the password of --key", "", &set_named_file<&S::key_password_file>},
     {"sni", "--sni", "NAME",
      "with TLS: the server's name, in place of the URL's host", "", &set_sni},
     {"insecure", "--insecure", "",
@@ -363,6 +357,12 @@ constexpr auto k_settings = std::to_array<Setting>({
      "write the outcome of the run to FILE, as JSON", k_run, &set_result_file},
     {"metrics-dir", "--metrics-dir", "DIR",
      "count the run in a file of DIR, for node_exporter", k_run, &set_metrics_dir},
+    {"notify", "--notify", "COMMAND",
+     "run COMMAND with the shell at certain events, told on its stdin", k_run,
+     &set_text<&S::notify>},
+    {"notify-on", "--notify-on", "LIST",
+     "the events of --notify, separated by commas", k_run, &set_notify_on,
+     "busy,done,lost,time_up,failed,unavailable"},
 });
 // clang-format on
 

@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "base/result.hpp"
 #include "base/secret.hpp"
+#include "cmd/notify_events.hpp"
 #include "core/stop_plan.hpp"
 #include "sys/tls_settings.hpp"
 
@@ -70,6 +71,8 @@ struct Settings {
   std::optional<std::string> reason;
   std::optional<std::string> result_file;
   std::optional<std::string> metrics_dir;
+  std::string notify;  // empty: no command is told
+  std::vector<NotifyEvent> notify_on{k_notify_default.begin(), k_notify_default.end()};
   Mode mode = Mode::plain;
   std::uint32_t slots = 0;  // for Mode::slots: the number of slots
   Duration min_hold{};      // zero: the lock is not kept

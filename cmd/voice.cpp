@@ -42,15 +42,16 @@ std::string asked(Mode mode) {
 
 }  // namespace
 
-Voice::Voice(std::vector<LockName> names, Mode mode, std::string store)
+Voice::Voice(std::vector<LockName> names, Mode mode, std::string store, Notifier* notifier)
     : names_(std::move(names)),
       quoted_(quoted_names(names_)),
       mode_(mode),
-      store_(std::move(store)) {}
+      store_(std::move(store)),
+      notifier_(notifier) {}
 
-void Voice::say(LogLevel level, LogEvent event) {
-  if (!logs(level)) return;
-  if (logs_json()) {
+void Voice::say(LogLevel level, LogEvent event, std::string* json) {
+  if (!logs(level) && json == nullptr) return;
+  if (wants_fields()) {
     std::vector<LogEvent::Field> fields{{"lock", join_names(names_)}};
     if (!holds_.empty()) {
       const Hold& first = holds_.front();
@@ -65,7 +66,11 @@ void Voice::say(LogLevel level, LogEvent event) {
     }
     event.fields.insert(event.fields.begin(), fields.begin(), fields.end());
   }
-  log(level, event);
+  log(level, event, json);
+}
+
+bool Voice::notifies(std::optional<NotifyEvent> event) const {
+  return event && notifier_ != nullptr && notifier_->wants(*event);
 }
 
 std::string Voice::name_of(std::optional<std::size_t> which) const {
@@ -80,7 +85,9 @@ void Voice::on_notice(const Notice& notice) {
   if (wait_over && wait_told_) form.level = LogLevel::warn;
   // In text, a signal to the command is only info, because the sentence before it gave the reason.
   if (notice.kind == Notice::Kind::signalled && !logs_json()) form.level = LogLevel::info;
-  if (!logs(form.level)) return;
+  const std::optional<NotifyEvent> event = notify_event(notice);
+  const bool notifies = this->notifies(event);
+  if (!logs(form.level) && !notifies) return;
   if (waits(notice)) {
     if (notice.holding) look_above(*notice.holding);
     wait_told_ = true;
@@ -89,7 +96,16 @@ void Voice::on_notice(const Notice& notice) {
   }
   const std::string text =
       waits(notice) ? wait_text(notice, Detail::full) : notice_text(notice, name_of(notice.which));
-  say(form.level, {.name = form.event, .text = text, .fields = notice_fields(notice)});
+  std::string json;
+  say(form.level,
+      {.name = form.event, .text = text, .fields = notice_fields(notice)},
+      notifies ? &json : nullptr);
+  const bool done = event == NotifyEvent::done;  // of the other events the outcome is not known yet
+  if (notifies) notifier_->note(*event, std::move(json), done ? "done" : "");
+}
+
+void Voice::on_acted() {
+  if (notifier_ != nullptr) notifier_->start_noted();
 }
 
 Duration Voice::rewrite_every() {
@@ -201,8 +217,13 @@ void Voice::busy(const Refusal& refusal, Duration seen_ago) {
     }
   }
   std::vector<LogEvent::Field> fields;
-  if (logs_json()) fields = {{"holder", holder_fields(holding, seen_ago)}};
-  say(LogLevel::warn, {.name = "busy", .text = text, .fields = std::move(fields)});
+  if (wants_fields()) fields = {{"holder", holder_fields(holding, seen_ago)}};
+  std::string json;
+  const bool notifies = this->notifies(NotifyEvent::busy);
+  say(LogLevel::warn,
+      {.name = "busy", .text = text, .fields = std::move(fields)},
+      notifies ? &json : nullptr);
+  if (notifies) notifier_->note(NotifyEvent::busy, std::move(json), "busy");
   for (const Vote& vote : holding.votes)
     say(LogLevel::warn, {.name = "vote", .text = vote_text(vote, seen_ago)});
 }

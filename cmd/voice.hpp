@@ -8,9 +8,11 @@
 #include "app/runner.hpp"
 #include "base/log.hpp"
 #include "cmd/holder_text.hpp"
+#include "cmd/notifier.hpp"
 #include "core/lock_store.hpp"
 #include "core/names.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,14 +20,19 @@ namespace dlock {
 
 class Voice final : public RunListener {
  public:
-  // `mode`: the mode of the claim. `store`: the store's address for messages.
-  Voice(std::vector<LockName> names, Mode mode, std::string store = "the store");
+  // `mode`: the mode of the claim. `store`: the store's address for messages. `notifier`: is told
+  // of the events that it wants; may be null.
+  Voice(std::vector<LockName> names,
+        Mode mode,
+        std::string store = "the store",
+        Notifier* notifier = nullptr);
 
   void on_notice(const Notice& notice) override;
   void on_started(pid_t child) override;
   void on_stopped(Time safe_until, Duration left) override;
   void on_left_stopped() override;
   void on_guard(const std::string& what) override;
+  void on_acted() override;
   // Returns the interval at which the terminal row of a wait is rewritten in place; zero: stderr
   // cannot do that, or the log is JSON.
   static Duration rewrite_every();
@@ -40,7 +47,8 @@ class Voice final : public RunListener {
   const std::string& names() const { return quoted_; }
 
  private:
-  void say(LogLevel level, LogEvent event);
+  void say(LogLevel level, LogEvent event, std::string* json = nullptr);
+  bool notifies(std::optional<NotifyEvent> event) const;
   void look_above(const Holding& holding);  // warns if an ancestor is the holder; only once
   std::string wanted(const std::string& name) const;
   // How a short row begins: with the lock's name, without it, or without the name and the place in
@@ -53,6 +61,7 @@ class Voice final : public RunListener {
   std::string quoted_;
   Mode mode_;
   std::string store_;
+  Notifier* notifier_;
   Holds holds_;  // set once the lock is held
   bool wait_told_ = false;
   bool looked_above_ = false;

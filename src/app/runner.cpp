@@ -57,6 +57,7 @@ void Runner::look() {
   // Forks the guard while the store works on its first request, so that the fork costs no time. If
   // the guard cannot be started, StartChild tries again and reports the error.
   if (std::exchange(guard_due_, false)) static_cast<void>(child_.start_guard());
+  listener_.on_acted();
   if (!leftovers_ || child_.group_alive()) return;
   leftovers_ = false;
   driver_.feed(event::GroupGone{});

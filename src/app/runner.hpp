@@ -28,6 +28,9 @@ class RunListener : public Listener {
   virtual void on_left_stopped() = 0;
   // The command's guard had to be replaced; `what` is a sentence about the result.
   virtual void on_guard(const std::string& what) = 0;
+  // What dlock does because of the notices so far has been done, such as a signal to the command.
+  // What must not delay that can be done now.
+  virtual void on_acted() {}
 };
 
 struct RunPlan {

@@ -244,10 +244,17 @@ LogEvent::Field field_if_known(std::string_view name, std::int64_t number) {
   return {name, number};
 }
 
-void log(LogLevel level, const LogEvent& event) {
-  if (!logs(level) || (event.text.empty() && !logs_json())) return;
-  const std::string json = logs_json() ? as_json(level, event) : "";
-  const std::string_view line = logs_json() ? json : event.text;
+bool wants_fields() {
+  return g_settings.json || g_settings.fields;
+}
+
+void log(LogLevel level, const LogEvent& event, std::string* json) {
+  const bool written = logs(level) && (logs_json() || !event.text.empty());
+  if (!written && json == nullptr) return;
+  const std::string object = logs_json() || json != nullptr ? as_json(level, event) : "";
+  if (json != nullptr) *json = object;
+  if (!written) return;
+  const std::string_view line = logs_json() ? object : event.text;
   logger().log(level_of(level), spdlog::string_view_t(line.data(), line.size()));
 }
 

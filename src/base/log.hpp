@@ -28,7 +28,8 @@ struct LogSettings {
   LogLevel level = LogLevel::warn;
   bool json = false;
   bool color = false;
-  bool ascii = false;  // the text format has "..." in place of "…"
+  bool ascii = false;   // the text format has "..." in place of "…"
+  bool fields = false;  // the fields of events are wanted, though the format is text
 };
 
 void set_up_log(const LogSettings& settings);
@@ -51,8 +52,11 @@ struct LogEvent {
   std::string_view text;
   std::vector<Field> fields = {};  // only in JSON
 };
-void log(LogLevel level, const LogEvent& event);
+// If `json` is not null, it gets the line of the JSON log, without its line feed, even if the level
+// or the format is such that this line is not written.
+void log(LogLevel level, const LogEvent& event, std::string* json = nullptr);
 bool logs_json();
+bool wants_fields();  // whether the fields of an event are read: otherwise they may be left out
 
 // Returns a field whose value is null if the number is 0, which means that it is unknown.
 LogEvent::Field field_if_known(std::string_view name, std::int64_t number);

@@ -3,12 +3,14 @@
 
 #include "sys/guard_process.hpp"
 
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 
 namespace dlock {
 
@@ -18,6 +20,23 @@ pid_t bare_fork() {
 #else
   return ::_Fork();
 #endif
+}
+
+void show_as(std::string_view text) {
+  char* const begin = program_invocation_name;
+  char* const end = reinterpret_cast<char*>(::getauxval(AT_EXECFN));  // NOLINT
+  if (begin + text.size() >= end) return;
+  std::memset(begin, 0, static_cast<std::size_t>(end - begin));
+  std::memcpy(begin, text.data(), text.size());
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  out.reserve(texts.size() + 1);
+  for (const std::string& text : texts)
+    out.push_back(const_cast<char*>(text.c_str()));  // NOLINT
+  out.push_back(nullptr);
+  return out;
 }
 
 void become_child(const AfterFork& order) {

@@ -9,6 +9,9 @@
 #include <sys/types.h>
 
 #include <array>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace dlock {
 
@@ -36,6 +39,14 @@ struct AfterFork {
 // As fork(2), for a child that makes only system calls until exec. fork(3) would also prepare
 // malloc and stdio in the child, which writes to pages that must then be copied: about 20 us.
 pid_t bare_fork();
+
+// Returns the texts as exec(2) wants them. To be called before the fork; valid while `texts` is.
+std::vector<char*> pointers(const std::vector<std::string>& texts);
+
+// Replaces this process's copy of dlock's arguments and environment by `text`, for ps(1) and
+// pkill(1) -f. The copy ends before the file name that the kernel puts after it. The user's words
+// must not remain: a pattern that matches a run must not match its guard.
+void show_as(std::string_view text);
 
 // Runs in the child: makes the child's process group, takes the terminal, arranges that the child
 // dies with its parent, sends the guard its first order, restores the signals, and calls exec. Does

@@ -19,15 +19,6 @@ namespace dlock {
 
 namespace {
 
-std::vector<char*> pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  out.reserve(texts.size() + 1);
-  for (const std::string& text : texts)
-    out.push_back(const_cast<char*>(text.c_str()));  // NOLINT
-  out.push_back(nullptr);
-  return out;
-}
-
 // Returns the addresses in `environment` to which the child must write its own pid. systemd gives
 // sockets and a watchdog to one process, which it names by its pid (sd_listen_fds(3),
 // sd_watchdog_enabled(3)). What dlock gets is meant for the command, whose pid is known only after
@@ -62,7 +53,7 @@ constexpr Duration k_between_waits = std::chrono::seconds(1);
 
 }  // namespace
 
-Result<Child> Child::prepare(bool contain) {
+Result<Child> Child::prepare(bool contain, bool has_others) {
   Child child;
   child.contain_ = contain;
   std::array<int, 2> ends{};
@@ -81,7 +72,7 @@ Result<Child> Child::prepare(bool contain) {
     return Error{Errc::system, "cannot wait for processes: " + errno_text(errno)};
   // Pid 1 of a container gets the orphans of every process that enters the container, so it may
   // have children that are not the command's.
-  child.strangers_ = any || ::getpid() == 1;
+  child.strangers_ = has_others || any || ::getpid() == 1;
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 && contain)
     return Error{Errc::system, "cannot adopt what the command leaves: " + errno_text(errno)};
   return child;

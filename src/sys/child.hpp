@@ -48,8 +48,9 @@ struct ChildChange {
 class Child {
  public:
   // Acquires what start() needs, so that a shortage of resources shows before there is a lock to
-  // lose. `contain`: every descendant belongs to the command, even outside its group.
-  static Result<Child> prepare(bool contain = false);
+  // lose. `contain`: every descendant belongs to the command, even outside its group. `has_others`:
+  // dlock will start other commands (SideCommand), which do not belong to it.
+  static Result<Child> prepare(bool contain = false, bool has_others = false);
 
   // Makes the cgroup and forks the guard. The result may be ignored: start() does the same if this
   // was not called or has failed, and returns the error.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "sys/guard_process.hpp"
 
+#include "sys/after_fork.hpp"
+
 #include <poll.h>
-#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -42,17 +43,6 @@ void set_timer(Time at) {
     ::kill(0, SIGKILL);
   }
   ::_exit(0);
-}
-
-// Replaces this process's copy of dlock's arguments and environment by `text`, for ps(1) and
-// pkill(1) -f. The copy ends before the file name that the kernel puts after it. The user's words
-// must not remain: a pattern that matches a run must not match its guard.
-void show_as(std::string_view text) {
-  char* const begin = program_invocation_name;
-  char* const end = reinterpret_cast<char*>(::getauxval(AT_EXECFN));  // NOLINT
-  if (begin + text.size() >= end) return;
-  std::memset(begin, 0, static_cast<std::size_t>(end - begin));
-  std::memcpy(begin, text.data(), text.size());
 }
 
 void show_group(pid_t group) {

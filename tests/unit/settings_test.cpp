@@ -82,6 +82,8 @@ TEST_CASE("settings: every setting has an environment variable, and it is read")
                                   {"reason", "because"},
                                   {"result-file", "r.json"},
                                   {"metrics-dir", "/metrics"},
+                                  {"notify", "cat"},
+                                  {"notify-on", "busy,lost"},
                                   {"shared", "true"},
                                   {"exclusive", "true"},
                                   {"slots", "3"},
@@ -105,8 +107,8 @@ TEST_CASE("settings: every setting has an environment variable, and it is read")
     const auto bad = read_settings(read_setting_sources({}, {}));
     const bool takes_text = name == "url" || name == "prefix" || name == "password" ||
                             name == "reason" || name == "result-file" || name == "metrics-dir" ||
-                            name == "sni" || name == "cacert" || name == "cacertdir" ||
-                            name == "cert" || name == "key";
+                            name == "notify" || name == "sni" || name == "cacert" ||
+                            name == "cacertdir" || name == "cert" || name == "key";
     CHECK(bad.has_value() == takes_text);
     if (!bad) CHECK(bad.error().code == Errc::bad_config);
   }
@@ -140,6 +142,8 @@ TEST_CASE("settings: an invalid value is named with its source") {
                                              {"ttl", "366d"},
                                              {"password-file", ""},
                                              {"result-file", ""},
+                                             {"notify-on", ""},
+                                             {"notify-on", "child"},
                                              {"max-hold", "0"},
                                              {"max-hold", "soon"},
                                              {"min-hold", "-1"},
