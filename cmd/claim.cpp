@@ -295,6 +295,12 @@ Claim make_claim(std::vector<LockName> names,
   return claim;
 }
 
+Duration keep_last(const LockStore& store, const Settings& settings) {
+  constexpr auto k_default = std::chrono::hours(24);  // as long as Redis keeps the fencing token
+  return settings.keep_last.value_or(store.traits().cheap_end ? Duration(k_default)
+                                                              : Duration::zero());
+}
+
 Claim bystander(const LockName& name) {
   return {.names = {name}, .owner = make_owner_id(::getpid()), .serial = "0"};
 }

@@ -108,6 +108,31 @@ std::string waiter_line(const Waiter& waiter, std::uint64_t place, const Holding
          (waiter.who.reason.empty() ? "" : ": " + printable(waiter.who.reason)) + "\n";
 }
 
+// Returns how a run ended: "exit status 3", "signal 15", "lost, exit status 143".
+std::string end_text(const LastRun& last) {
+  const bool plain = last.outcome == "child";
+  std::string text = plain ? "" : printable(last.outcome);
+  if (last.exit_status)
+    text += (plain ? "" : ", ") + ("exit status " + std::to_string(*last.exit_status));
+  if (last.signal) text += (plain ? "" : ", ") + ("signal " + std::to_string(*last.signal));
+  return text;
+}
+
+std::string last_text(const LastRun& last, std::int64_t now_ms) {
+  const auto between = [](std::int64_t from, std::int64_t to) {
+    return format_duration(std::chrono::milliseconds(std::max<std::int64_t>(to - from, 0)));
+  };
+  const std::string name = short_command(last.who);
+  std::string text = "  last run: " + who_text(last.who) + (name.empty() ? "" : " (" + name + ")");
+  text += " for " + between(last.since_ms, last.ended_ms);
+  if (last.waited.value_or(Duration::zero()) >= std::chrono::seconds(1))
+    text += " after a wait of " + format_duration(*last.waited);
+  text += ", ended " + between(last.ended_ms, now_ms) + " ago: " + end_text(last) + "\n";
+  if (last.later_is_silent)
+    text += "  a later run did not report its end: it was killed, or lost its lease\n";
+  return text;
+}
+
 std::string in_full(const std::string& name, const Holding& holding) {
   std::string text = one_line(name, holding);
   for (const Holding::Owner& owner : holding.owners)
@@ -122,6 +147,7 @@ std::string in_full(const std::string& name, const Holding& holding) {
     text += waiter_line(waiter, ++place, holding);
   for (const Vote& vote : holding.votes)
     text += "  " + vote_text(vote) + "\n";
+  if (holding.last) text += last_text(*holding.last, holding.now_ms);
   if (holding.success) {
     text += "  a run that began " + format_duration(holding.success->ago) +
             " ago succeeded; --once-per remembers it for " +

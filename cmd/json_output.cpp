@@ -84,6 +84,26 @@ Json success_json(const Holding& holding) {
           {"left_ms", holding.success->left.count()}};
 }
 
+// Returns the newest run that reported its end, as JSON; null if none is remembered.
+Json last_json(const Holding& holding) {
+  if (!holding.last) return nullptr;
+  const LastRun& last = *holding.last;
+  return {{"host", last.who.host},
+          {"pid", known(last.who.pid)},
+          {"user", last.who.user},
+          {"command", last.who.command},
+          {"reason", last.who.reason},
+          {"token", known(last.token)},
+          {"since_ms", last.since_ms},
+          {"ended_ms", last.ended_ms},
+          {"held_ms", std::max<std::int64_t>(last.ended_ms - last.since_ms, 0)},
+          {"waited_ms", ms_or_null(last.waited)},
+          {"outcome", last.outcome},
+          {"exit_status", or_null(last.exit_status)},
+          {"signal", or_null(last.signal)},
+          {"later_is_silent", last.later_is_silent}};
+}
+
 Json freeze_json(const Holding& holding) {
   if (!holding.frozen) return nullptr;
   const Freeze& freeze = *holding.frozen;
@@ -155,6 +175,7 @@ Json holding_json(const NamedHolding& named) {
   json["line"] = line_json(holding);
   json["success"] = success_json(holding);
   json["frozen"] = freeze_json(holding);
+  json["last"] = last_json(holding);
   for (const Vote& vote : holding.votes)
     json["servers"].push_back(vote_json(vote));
   return json;
@@ -234,28 +255,6 @@ std::string holdings_json(const std::vector<NamedHolding>& holdings) {
   for (const NamedHolding& one : holdings)
     json["locks"].push_back(holding_json(one));
   return text_of(json, 2);
-}
-
-const char* outcome_word(const Outcome& outcome) {
-  switch (outcome.kind) {
-    case Outcome::Kind::child:
-      return outcome.child.kind == ChildStatus::Kind::not_started ? "failed" : "child";
-    case Outcome::Kind::taken:
-      return "taken";
-    case Outcome::Kind::busy:
-      return "busy";
-    case Outcome::Kind::done:
-      return "done";
-    case Outcome::Kind::failed:
-      return "failed";
-    case Outcome::Kind::lost:
-      return "lost";
-    case Outcome::Kind::time_up:
-      return "time_up";
-    case Outcome::Kind::signalled:
-      return "signalled";
-  }
-  return "failed";
 }
 
 std::string result_json(const std::vector<LockName>& names,

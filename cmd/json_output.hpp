@@ -23,10 +23,6 @@ struct NamedHolding {
 
 std::string holdings_json(const std::vector<NamedHolding>& holdings);
 
-// Returns the outcome as the result file and the metrics name it: "child", "busy", "done",
-// "failed", "lost", "time_up" or "signalled"; for acquire also "taken".
-const char* outcome_word(const Outcome& outcome);
-
 // Returns the outcome of a run as one line. `error`: why the command was not started; empty if it
 // was started. `exit_status`: the exit status of dlock.
 std::string result_json(const std::vector<LockName>& names,

@@ -43,7 +43,10 @@ void tell_of(const WantedHold& gone, ReleaseVerdict verdict) {
   }
 }
 
-ExitStatus release_one(Asker& asker, const WantedHold& wanted, const Settings& settings) {
+ExitStatus release_one(Asker& asker,
+                       const WantedHold& wanted,
+                       const ReleaseOptions& options,
+                       const Settings& settings) {
   const std::string shown = in_quotes(wanted.name.text());
   const Time until = BootClock::now() + settings.connect_timeout;
   const auto trouble = [&](const Error& error) {
@@ -59,7 +62,7 @@ ExitStatus release_one(Asker& asker, const WantedHold& wanted, const Settings& s
   const auto release = [&](LockStore& store, Time limit) {
     ++tries;
     // Also releases the holds of nested runs that were killed and so could not release them.
-    return release_with_abandoned(store, {*found->hold}, {}, limit);
+    return release_with_abandoned(store, {*found->hold}, options, limit);
   };
   const auto verdict = asker.ask(until, release);
   if (!verdict) return trouble(verdict.error());
@@ -82,11 +85,14 @@ ExitStatus release_command(const CommandLine& line, const Settings& settings) {
   if (auto fits = check_detached(**store); !fits) return report(fits.error(), settings);
   auto wanted = wanted_holds(line, **store);
   if (!wanted) return report(wanted.error(), settings);
+  ReleaseOptions options;
+  if (const Duration keep = keep_last(**store, settings); keep > Duration::zero())
+    options.end = RunEnd{.outcome = "released", .keep = keep};
   Voice voice(names_of(*wanted), settings.mode, (*store)->where());
   Asker asker(std::move(*store), interrupt, voice, Voice::rewrite_every());
   ExitStatus worst = ExitStatus::ok;
   for (const WantedHold& one : *wanted)
-    worst = std::max(worst, release_one(asker, one, settings));
+    worst = std::max(worst, release_one(asker, one, options, settings));
   voice.end_of_wait();
   // _exit() does not wait for the store thread, which may hang in a call to the store.
   ::_exit(static_cast<int>(worst));

@@ -39,7 +39,10 @@ std::vector<std::string> child_words(const CommandLine& line) {
 }
 
 // `nested`: the run is below one that holds the lock, which need not spread what it starts.
-RunTerms make_terms(const Settings& settings, const LeaseTerms& lease, bool nested) {
+RunTerms make_terms(const Settings& settings,
+                    const LeaseTerms& lease,
+                    bool nested,
+                    Duration keep_last) {
   return {.lease = lease,
           .acquire = acquire_terms(settings),
           .on_lost = settings.on_lost,
@@ -49,6 +52,7 @@ RunTerms make_terms(const Settings& settings, const LeaseTerms& lease, bool nest
           .max_hold = settings.max_hold,
           .splay = nested ? Duration::zero() : settings.splay,
           .once_per = settings.once_per,
+          .keep_last = keep_last,
           .stop_signal = settings.stop_signal,
           .notice_every = Voice::rewrite_every()};
 }
@@ -191,7 +195,8 @@ ExitStatus run_command(const CommandLine& line, const Settings& settings) {
   if (!fits) return report(fits.error(), settings);
   const std::optional<ResultFile> result = prepare_result(settings);
   const std::vector<AncestorHold> above = claim.ancestors;
-  const RunTerms terms = make_terms(settings, *lease, !above.empty());
+  const RunTerms terms =
+      make_terms(settings, *lease, !above.empty(), keep_last(*ready->store, settings));
   StoreWorker worker(std::move(ready->store), std::move(claim), *ready->interrupt);
   std::optional<Notifier> notifier;
   if (!settings.notify.empty()) notifier.emplace(settings, *names, signals);

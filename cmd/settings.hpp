@@ -80,6 +80,8 @@ struct Settings {
   bool renew = true;
   Duration splay{};     // zero: the first try comes at once
   Duration once_per{};  // zero: an earlier success does not matter
+  // How long the store remembers how a run ended; nullopt: a day, where that costs little.
+  std::optional<Duration> keep_last;
   std::vector<Note> notes;
   std::shared_ptr<const SettingSources> sources;  // what the settings come from, for dlock config
 };

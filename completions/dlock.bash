@@ -7,9 +7,8 @@ _dlock_takes() {
   case $1 in
     --url | --prefix | --connect-timeout | --quorum-delay | --sni | --and | -c | --command | \
       --replicas | --slots | -w | --wait | --timeout | -E | --conflict-exit-code | --max-waiters | \
-      --ttl | -k | --kill-after | --splay | --min-hold | --max-hold | --once-per | --reason | \
-      --notify | --notify-on | --owner | --every | --host | --user | --format | --for | --if-owner \
-      | --if-token)
+      --ttl | -k | --kill-after | --splay | --min-hold | --max-hold | --once-per | --keep-last | \
+      --reason | --owner | --every | --host | --user | --format | --for | --if-owner | --if-token)
       takes='text'
       ;;
     --password-file | --sentinel-password-file | --cacert | --cert | --key | --key-password-file | \
@@ -48,8 +47,8 @@ _dlock_words() {
     run)
       options+=' --and -c --command --replicas -s --shared -x --exclusive --slots -n --nb
         --nonblock -w --wait --timeout -E --conflict-exit-code --max-waiters --ttl -k --kill-after
-        --signal --on-lost --contain --splay --min-hold --max-hold --no-renew --once-per --reason
-        --result-file --metrics-dir --notify --notify-on'
+        --signal --on-lost --contain --splay --min-hold --max-hold --no-renew --once-per
+        --keep-last --reason --result-file --metrics-dir'
       ;;
     acquire)
       options+=' --json --replicas -s --shared -x --exclusive --slots -n --nb --nonblock -w --wait
@@ -59,7 +58,7 @@ _dlock_words() {
       options+=' --owner --every --while --replicas --ttl'
       ;;
     release)
-      options+=' --owner'
+      options+=' --owner --keep-last'
       ;;
     wait)
       options+=' -n --nb --nonblock -w --wait --timeout -E --conflict-exit-code'

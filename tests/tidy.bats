@@ -55,7 +55,7 @@ CLI/                             cmd/cli\.cpp
 (spdlog|fmt)/                    src/base/log\.cpp
 openssl/                         src/sys/tls_(certificate|context|crypto|session)\.cpp
 ares                             src/sys/name_lookup\.cpp
-nlohmann/                        src/base/log\.cpp|src/store/record_json\.cpp|src/store/etcd/etcd_(answers|requests)\.cpp|cmd/json_output\.cpp
+nlohmann/                        src/base/log\.cpp|src/store/json_object\.hpp|src/store/etcd/etcd_(answers|requests)\.cpp|cmd/json_output\.cpp
 toml                             cmd/toml\.cpp
 doctest                          none
 TABLE

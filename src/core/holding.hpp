@@ -82,6 +82,21 @@ struct Freeze {
   std::chrono::milliseconds left{};  // time until the freeze ends by itself
 };
 
+// The newest run that reported its end when it released the name (RunEnd).
+struct LastRun {
+  HolderInfo who;
+  FencingToken token = 0;
+  std::int64_t since_ms = 0;  // when it was granted, and when it ended, by the store's wall clock
+  std::int64_t ended_ms = 0;
+  std::string outcome;                  // as RunEnd has it
+  std::optional<int> exit_status = {};  // of the command
+  std::optional<int> signal = {};       // the signal that ended the command
+  std::optional<Duration> waited = {};  // for the lock
+  // The lock was granted again since then, and is free, but that run has not reported its end: it
+  // was killed, or its lease ended before its release.
+  bool later_is_silent = false;
+};
+
 // How much time a lease has left. "Not known" and "never ends" are different values.
 class LeaseLeft {
  public:
@@ -148,6 +163,7 @@ struct Holding {
   std::uint64_t waiting = 0;                // number of waiters in line
   std::vector<Waiter> line;                 // only from inspect: at most the first 64 waiters
   std::optional<LastSuccess> success = {};  // only from inspect
+  std::optional<LastRun> last = {};         // only from inspect
   // Set while the name is frozen, also if a run holds it that started before the freeze.
   std::optional<Freeze> frozen = {};
   std::vector<Vote> votes;  // only from a quorum: the answer of each server

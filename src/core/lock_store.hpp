@@ -149,6 +149,16 @@ struct RenewReply {
   std::string because = {};
 };
 
+// How a run ended, for those who look later (--keep-last).
+struct RunEnd {
+  std::string outcome;  // the word of the result file; "released" for a hold of `acquire`
+  std::optional<int> exit_status = {};
+  std::optional<int> signal = {};
+  std::optional<Duration> waited = {};
+  std::optional<Duration> held = {};  // from the grant on; nullopt: until the release
+  Duration keep{};                    // for how long the store remembers it
+};
+
 // What a release leaves behind in the store.
 struct ReleaseOptions {
   // --min-hold: for this long after the release no other claim is granted. Zero: the lock is free
@@ -156,6 +166,8 @@ struct ReleaseOptions {
   Duration keep{};
   // --once-per: the run succeeded; the store remembers that for this long. Zero: it does not.
   Duration tell_for{};
+  // Noted if the release ends the owner's last hold; nullopt: not noted.
+  std::optional<RunEnd> end = {};
 };
 
 enum class ReleaseVerdict {
@@ -214,6 +226,7 @@ struct StoreTraits {
   bool keep = true;           // ReleaseOptions::keep, freeze() and unfreeze()
   bool longer = true;         // renewals and nested claims with a ttl longer than the first
   bool once_per = true;       // Claim::once_per, ReleaseOptions::tell_for and forget()
+  bool cheap_end = true;      // ReleaseOptions::end costs no further write
   bool tokens = true;         // fencing tokens; without them every token is 0
   bool line = true;           // Queueing, Claim::max_waiters; without it waiters have no order
   bool replicas = false;      // a grant can wait until replicas have it (--replicas)

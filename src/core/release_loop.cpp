@@ -64,6 +64,10 @@ ReleaseStep ReleaseLoop::release(const ReleaseOrder& order, Time now) {
 ReleaseStep ReleaseLoop::ask_release(Time now) {
   retry_at_.reset();
   ReleaseOptions options{.tell_for = order_->tell_for};
+  if (order_->end) {
+    options.end = order_->end;
+    options.end->held = now - order_->granted_at;
+  }
   if (order_->keep_until) options.keep = std::max(*order_->keep_until - now, Duration{});
   return ask({.what = What::release,
               .limit = now + std::min(terms_.call_limit, k_release_limit),

@@ -36,6 +36,8 @@ struct ReleaseOrder {
   bool told_lost = false;               // the user has been told that the lease is over
   std::optional<Time> keep_until = {};  // --min-hold: the name stays taken until then
   Duration tell_for{};                  // --once-per: for how long the success is remembered
+  std::optional<RunEnd> end = {};       // --keep-last: how the run ended
+  Time granted_at;                      // with `end`
 };
 
 // A claim that was given up.

@@ -326,12 +326,25 @@ ReleaseOrder RunSession::release_order() const {
   ReleaseOrder order{.standing = keeper_->standing(),
                      .safe_until = keeper_->clock().safe_until(),
                      .told_lost = stop_.lease_over()};
+  order.granted_at = *granted_at_;
+  if (terms_.keep_last > Duration::zero()) order.end = run_end();
   const bool ended =
       outcome_.kind == Outcome::Kind::child || outcome_.kind == Outcome::Kind::time_up;
   if (!ended || outcome_.child.kind == ChildStatus::Kind::not_started) return order;
   if (!stop_.lease_over()) order.keep_until = *granted_at_ + terms_.min_hold;
   if (outcome_.succeeded()) order.tell_for = terms_.once_per;
   return order;
+}
+
+// Returns how the run has ended, for those who look later.
+RunEnd RunSession::run_end() const {
+  RunEnd end{.outcome = std::string(outcome_word(outcome_)),
+             .waited = *granted_at_ - wait_.acquire().started_at(),
+             .keep = terms_.keep_last};
+  if (!outcome_.ran()) return end;
+  const auto& [kind, value] = outcome_.child;
+  (kind == ChildStatus::Kind::exited ? end.exit_status : end.signal) = value;
+  return end;
 }
 
 void RunSession::handle(event::Released& event, Time now) {

@@ -41,6 +41,7 @@ struct RunTerms {
   Duration max_hold{};   // from the grant to the first signal; zero: no limit
   Duration splay{};      // the first try comes after a random time of at most this
   Duration once_per{};   // for how long a success (exit 0) is remembered; zero: not at all
+  Duration keep_last{};  // for how long the store remembers how the run ended; zero: not at all
   int stop_signal = 15;
   Duration notice_every{};  // between reports of the wait; zero: doubling pauses
 };
@@ -89,6 +90,7 @@ class RunSession {
   void kill_if_due(Time now);
   void begin_release(Time now);
   ReleaseOrder release_order() const;
+  RunEnd run_end() const;
   void finish(Time now);
   void ask(const action::Ask& ask) { actions_.emplace_back(ask); }
   void say(Notice notice);

@@ -80,6 +80,10 @@ struct Outcome {
   }
 };
 
+// Returns the outcome as the result file and the metrics name it: "child", "busy", "done",
+// "failed", "lost", "time_up" or "signalled"; for acquire also "taken".
+const char* outcome_word(const Outcome& outcome);
+
 // What to do besides the actions of every machine.
 namespace action {
 struct StartChild {

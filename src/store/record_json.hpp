@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Writes hold records and stored locks as JSON, and reads them. No other file of the stores' shared
-// code uses the JSON library.
+// Writes records of holds, waiters and ends of runs as JSON, and reads them.
 //
-// Writing fails only in state_to_write(), if the text would be too large. In texts, bytes that are
-// not UTF-8 are replaced by U+FFFD; names of locks are percent-encoded first, so they are kept
-// exactly.
+// Writing never fails. In texts, bytes that are not UTF-8 are replaced by U+FFFD.
 //
 // Reading accepts hostile text. It returns nullopt if the text is no record, or is larger than 64
-// KiB for a record and 4 MiB for a state file, or exceeds the other limits of json_bounds.hpp. A
-// field that is missing or has a wrong type gets its default value. Numbers and texts are limited
+// KiB, or exceeds the other limits of json_bounds.hpp. A field that is missing or has a wrong type
+// gets its default value. Numbers and texts are limited
 // to reasonable sizes. No exception leaves this file.
 #pragma once
 
@@ -49,6 +46,17 @@ std::uint64_t layout_of(std::string_view json);
 // lock "a" in sqlite:///file.
 Error of_newer_dlock(const std::string& lock, std::uint64_t layout);
 
+// Returns "outcome":…,"exit_status":…,"waited_ms":…}, the rest of a record that says how its run
+// ended. release.lua writes it behind the record.
+std::string end_json(const RunEnd& end);
+// A record with such a rest. LastRun::ended_ms and later_is_silent stay empty.
+struct ReportedEnd {
+  LastRun run;
+  FencingToken newest = 0;           // the largest token of all runs that have reported their end
+  std::chrono::milliseconds keep{};  // for how long it is remembered, from the end on
+};
+std::optional<ReportedEnd> parse_end(std::string_view json);
+
 // Reads the text of a waiter. Waiter::since_ms stays 0, because the text does not contain the time.
 std::optional<Waiter> parse_waiter(std::string_view json);
 // Returns {"mode":"slots","slots":…, followed by the fields of holder_json() without "ttl_ms". A
@@ -59,32 +67,5 @@ std::string waiter_json(const Waiter& waiter);
 // text contains neither the waiter's arrival nor the time until which the waiter counts as alive.
 std::string place_json(const lease_table::Place& place);
 std::optional<lease_table::Place> parse_place(std::string_view json);
-
-// When a lock was written, and in which boot of the machine; local/machine.hpp compares two such
-// stamps.
-struct BootStamp {
-  std::string boot_id;  // empty: unknown
-  // nullopt: dlock 0.1 wrote the lock, without a time.
-  std::optional<lease_table::StoreTime> at = {};
-};
-
-// A lock as stores keep it in one text: local:// in a file, sqlite:// and the SQL servers in a
-// column, etcd and ZooKeeper in their entries. In local:// and sqlite:// the times of its leases
-// mean something only in the boot in which they were written.
-struct StateFile {
-  std::string name;
-  BootStamp stamp;
-  lease_table::StoredLock state;
-};
-
-std::string state_file_json(const StateFile& lease);
-// Returns the text of a state file. Returns Errc::refused if the text would exceed
-// limits::k_answer_bytes or limits::k_elements, because then no dlock could read it again.
-Result<std::string> state_to_write(const StateFile& lease);
-
-// Reads a state file. Unlike the parsers of single records, returns nullopt if a field is missing
-// or wrong: a guess about who holds a lock could admit a second holder. If the format is later than
-// k_layout, reads only the name, the boot id and the format's version.
-std::optional<StateFile> parse_state_file(std::string_view json);
 
 }  // namespace dlock

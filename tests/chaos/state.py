@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from line import Line
 
-KEY = re.compile(r"(redisson_lock_token|dlock:(?:holds|revoked|line|waiters|done|released)):"
+KEY = re.compile(r"(redisson_lock_token|dlock:(?:holds|revoked|line|waiters|done|last|released)):"
                  r"\{dlock:([^}]*)\}")
 LEASE = re.compile(r"\{dlock:([^}]*)\}:(.+):rwlock_timeout:(\d+)")
 PLAIN = re.compile(r"dlock:([^:]+)")

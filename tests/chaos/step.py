@@ -42,7 +42,7 @@ class Step:
         "renew": {("HDEL", "holds"), ("HSET", "holds"), ("PEXPIRE", "holds"), ("HDEL", "lock"),
                   ("PEXPIRE", "lock"), ("SET", "lease")},
         "release": {("HINCRBY", "lock"), ("HSET", "holds"), ("PEXPIRE", "holds"),
-                    ("SET", "lease"), ("SET", "done"), *RELEASED, *PRUNE, *PASS_ON},
+                    ("SET", "lease"), ("SET", "done"), ("SET", "last"), *RELEASED, *PRUNE, *PASS_ON},
         "revoke": {("HSET", "revoked"), ("PEXPIRE", "revoked"), *PRUNE, *PASS_ON},
         "leave": PASS_ON,
         "inspect": set(),

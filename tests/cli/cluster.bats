@@ -42,7 +42,7 @@ teardown_file() {
   done
   for i in 0 1 2; do
     [ "$(node $i dbsize)" -gt 0 ]
-    run -1 grep -vE '^(redisson_lock_token|dlock:released|dlock:done):' <<<"$(node $i keys '*')"
+    run -1 grep -vE '^(redisson_lock_token|dlock:released|dlock:done|dlock:last):' <<<"$(node $i keys '*')"
   done
 }
 

@@ -226,6 +226,13 @@ all_calls() { # WORD: without a message, as a note that cannot be written is one
     [ ! -s "$T/said" ]
 }
 
+@test "the last run: who, when, how it ended; only with --keep-last" {
+  run -0 "$DLOCK" run job -- true
+  run -0 "$DLOCK" inspect job
+  refute_output --partial 'last run'
+  tells_the_last_run --keep-last 1h
+}
+
 @test "freeze, unfreeze: free and held locks, refusals, list and inspect" {
   freezes
 }

@@ -136,6 +136,10 @@ signal_store() { signal_database "$1"; }
   db "ALTER USER ann@localhost IDENTIFIED BY 's3cret'"
 }
 
+@test "the last run: who, when, how it ended" {
+  tells_the_last_run
+}
+
 @test "freeze, unfreeze: free and held locks, refusals, list and inspect" {
   freezes
 }

@@ -92,6 +92,10 @@ signal_store() { signal_database "$1"; }
   db "ALTER ROLE ann PASSWORD 's3cret'; DROP TABLE dlock, dlock_line"
 }
 
+@test "the last run: who, when, how it ended" {
+  tells_the_last_run
+}
+
 @test "freeze, unfreeze: free and held locks, refusals, list and inspect" {
   freezes
 }

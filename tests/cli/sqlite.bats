@@ -153,6 +153,10 @@ as_member() {
   assert_not_started
 }
 
+@test "the last run: who, when, how it ended" {
+  tells_the_last_run
+}
+
 @test "freeze, unfreeze: free and held locks, refusals, list and inspect" {
   freezes
 }

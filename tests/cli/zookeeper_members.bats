@@ -99,3 +99,10 @@ node_at() { printf '/%s/%s' "$2" "$(zk_at "$1" children "/$2")"; } # N NAME
   assert_stderr_has "at most 40s"
   assert_not_started
 }
+
+@test "the last run: who, when, how it ended; only with --keep-last" {
+  run -0 "$DLOCK" run job -- true
+  run -0 "$DLOCK" inspect job
+  refute_output --partial 'last run'
+  tells_the_last_run --keep-last 1h
+}

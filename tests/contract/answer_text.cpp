@@ -186,7 +186,18 @@ std::string AnswerText::of(const Holding& holding, const Names& names) {
   std::string text = held(holding, names.front()) + waiting(holding);
   for (const Waiter& one : holding.line)
     text += waiter(one, holding);
-  return text + (holding.success ? "; " + text_of(*holding.success) : "");
+  if (holding.success) text += "; " + text_of(*holding.success);
+  return text + (holding.last ? last(*holding.last, holding, names.front()) : "");
+}
+
+std::string AnswerText::last(const LastRun& one, const Holding& holding, const LockName& name) {
+  using std::chrono::milliseconds;
+  std::string text = "; last " + who_text(one.who) + " token " + token(one.token, name) + " for " +
+                     steps_since(milliseconds(one.ended_ms - one.since_ms)) + " ended " +
+                     steps_since(milliseconds(holding.now_ms - one.ended_ms)) + " ago " +
+                     one.outcome;
+  if (one.exit_status) text += " " + std::to_string(*one.exit_status);
+  return text + (one.later_is_silent ? ", a later one is silent" : "");
 }
 
 std::string AnswerText::of(const std::optional<LastSuccess>& success) {

@@ -47,6 +47,7 @@ class AnswerText {
   std::string granted(const Grant& grant);
   std::string refused(const Refusal& refusal, const Names& names);
   std::string held(const Holding& holding, const LockName& name);
+  std::string last(const LastRun& one, const Holding& holding, const LockName& name);
   static std::string owner(const Holding::Owner& one, Mode mode);
   static std::string waiter(const Waiter& one, const Holding& holding);
   std::string record(const HoldRecord& hold, const Holding& holding, const LockName& name);

@@ -200,8 +200,12 @@ class Game {
   void release() {
     const Run* run = any_run(true);
     if (run == nullptr || !readers_go_on(run->held())) return;
-    const ReleaseOptions options{.keep = one_of<Duration>(random_, {0s, 0s, 15s, 35s}),
-                                 .tell_for = one_of<Duration>(random_, {0s, 25s, 55s})};
+    ReleaseOptions options{.keep = one_of<Duration>(random_, {0s, 0s, 15s, 35s}),
+                           .tell_for = one_of<Duration>(random_, {0s, 25s, 55s})};
+    if (random_() % 3 != 0)
+      options.end = RunEnd{.outcome = "child",
+                           .exit_status = random_() % 3,
+                           .keep = one_of<Duration>(random_, {17s, 45s})};
     const std::string words = "release" + words_of(run->held()) + " keep " +
                               std::to_string(to_ms(options.keep)) + " tell " +
                               std::to_string(to_ms(options.tell_for));
@@ -272,6 +276,7 @@ class Game {
                   if (before) {  // Redis shows only the holders here
                     before->line.clear();
                     before->success.reset();
+                    before->last.reset();
                   }
                   return texts_[i].of(before, std::vector{name});
                 });

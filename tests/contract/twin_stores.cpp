@@ -30,6 +30,11 @@ for _, key in ipairs(redis.call('KEYS', '*')) do
       end
       redis.call('HSET', key, all[i], record)
     end
+  elseif key:find('^dlock:last:') then
+    local text = redis.call('GET', key):gsub('("since_ms":)(%d+)', function(word, ms)
+      return word .. older(ms)
+    end)
+    redis.call('SET', key, text, 'KEEPTTL')
   elseif key:find('^dlock:done:') then
     redis.call('SET', key, older(redis.call('GET', key)), 'KEEPTTL')
   elseif key:find('^dlock:line:') or key:find('^dlock:waiters:') then

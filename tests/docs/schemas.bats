@@ -28,7 +28,7 @@ note() { mkdir -p noted && cp "$2" "noted/$(find noted -type f | wc -l).$1"; } #
 # What a schema would not notice would be written here: members that may be missing. Some members may be
 # null; so may those that are null elsewhere.
 teardown() {
-  local nullable='(pid|since_ms|age_ms|ttl_ms|token|lease_left_ms|revoked_by|success|value|digest|product|version|role|latency_ms)'
+  local nullable='(pid|since_ms|age_ms|ttl_ms|token|lease_left_ms|revoked_by|success|frozen|last|waited_ms|exit_status|signal|value|digest|product|version|role|latency_ms)'
   clean_up
   [ -d noted ] || return 0
   run -0 schema fits noted/*
@@ -61,7 +61,7 @@ page_is() {
   run -0 dlock inspect --json order-42 other
   fits inspect
   assert_equal "$(told '[len(d["locks"]), *d["locks"][0]]')" \
-    "[2, 'name', 'key', 'state', 'waiting', 'line', 'success', 'frozen']"
+    "[2, 'name', 'key', 'state', 'waiting', 'line', 'success', 'frozen', 'last']"
   run -0 dlock list --json 'no*'
   fits inspect
 }

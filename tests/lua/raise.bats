@@ -20,7 +20,7 @@ raise() { run_script raise 2 "$H" "$T" "$2" "$1" "$3" "${4:-1700000000000}"; }
   ttl_between "$K" 10000 20000
   records_between "$H" 10000 20000
   ttl_between "$T" 86000000 86400000
-  run_script release 6 "$K" "$H" "$R" "$L" "$W" "$D" s 0 o:1 "$G" 0
+  run_script release 6 "$K" "$H" "$R" "$L" "$W" "$D" s 0 '' 0 o:1 "$G" 0
   acquire o:2 t
   [ "$(token o:2 t)" -gt "$larger" ]
 }

@@ -129,9 +129,9 @@ pass_over() { r zadd "dlock:waiters:{dlock:$2}" 1 "$(waiter "$1" s polls)" >/dev
   assert_line -n 0 granted
   assert_equal "${lines[1]} ${lines[3]}" "o:1 me:2"
   assert_equal "$(r hget dlock:a o:1) $(r hget dlock:b me:2)" "2 1"
-  run_script release 12 dlock:a {dlock:holds:,dlock:revoked:,dlock:line:,dlock:waiters:,dlock:done:}'{dlock:a}' \
-    dlock:b {dlock:holds:,dlock:revoked:,dlock:line:,dlock:waiters:,dlock:done:}'{dlock:b}' \
-    t 0 o:1 '{dlock:a}' 0 me:2 '{dlock:b}' 0
+  run_script release 12 dlock:a dlock:{holds,revoked,line,waiters,done}:'{dlock:a}' \
+    dlock:b dlock:{holds,revoked,line,waiters,done}:'{dlock:b}' \
+    t 0 '' 0 o:1 '{dlock:a}' 0 me:2 '{dlock:b}' 0
   assert_equal "$(r hget dlock:a o:1) $(r exists dlock:b)" "1 0"
   # Its own reader is in the way of one, a stranger of the other: it is told of its own.
   of b -- acquire h:1 s

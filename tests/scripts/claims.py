@@ -134,7 +134,7 @@ def hear_of_renewal(world, claim, step, holds, ttl):
 def release(world, claim, words, first):
     """`words`: serial, tell, [name, owner, keep] each. `first`: no copy of one that was sent."""
     serial, tell, holds = words
-    args = [serial, tell]
+    args = [serial, tell, '"outcome":"child","keep_ms":60000}', 60000]
     for name, owner, keep in holds:
         args += [owner, tag_of(name), keep]
     names = [hold[0] for hold in holds]

@@ -12,7 +12,7 @@ R="dlock:revoked:$G"
 L="dlock:line:$G"
 W="dlock:waiters:$G"
 # shellcheck disable=SC2034  # for the suites
-T="redisson_lock_token:$G" D="dlock:done:$G" C="redisson_lock__channel:$G" TURN="dlock:turn:$G:"
+T="redisson_lock_token:$G" D="dlock:done:$G" LAST="dlock:last:$G" C="redisson_lock__channel:$G" TURN="dlock:turn:$G:"
 RECORD='"host":"h","pid":1}'
 
 # What acquire and waiter ask for. A test changes it for one call: MODE=shared acquire …
@@ -22,6 +22,7 @@ MODE=exclusive
 SLOTS=0
 ONCE=0
 PROPOSED=''
+END='' # how the run ended, for release
 RELIES_ON=()
 PLACE=server # or cluster: then run_script adds the key that never exists
 
@@ -96,7 +97,7 @@ release() { # OWNER SERIAL [KEEP [TELL]]
   local name words=()
   for name in "${NAMES[@]}"; do words+=("$1" "{dlock:$name}" "${3:-0}"); done
   keys_of lock holds revoked line waiters 'done'
-  run_script release ${#KEYS[@]} "${KEYS[@]}" "$2" "${4:-0}" "${words[@]}"
+  run_script release ${#KEYS[@]} "${KEYS[@]}" "$2" "${4:-0}" "$END" 60000 "${words[@]}"
 }
 leave() { # OWNER SERIAL [polls]
   local name words=()

@@ -356,3 +356,30 @@ freezes() {
   ends 20s late "exit 0" # by itself
   assert_not_started
 }
+
+# tells_the_last_run [OPTION…]: checks that inspect shows who ran last and how that ended; the OPTIONs
+# are for run and release.
+tells_the_last_run() {
+  run -3 "$DLOCK" run "$@" --reason nightly job -- sh -c 'exit 3'
+  run -0 "$DLOCK" inspect job
+  assert_line -n 0 'job: free'
+  assert_line -n 1 --regexp "^  last run: $(id -un)@.* pid [0-9]+ \(sh\) for [0-9.]+m?s, ended [0-9.]+m?s ago: exit status 3$"
+  run -0 json '[[l["reason"], l["outcome"], l["exit_status"], l["signal"], l["later_is_silent"],
+      l["held_ms"] == l["ended_ms"] - l["since_ms"], 0 <= l["waited_ms"] < 30000]
+    for l in [d["locks"][0]["last"]]]' < <("$DLOCK" inspect --json job)
+  assert_output '[["nightly", "child", 3, null, false, true, true]]'
+  hold job "$@"
+  run -0 "$DLOCK" inspect job
+  assert_output --partial ': exit status 3'
+  kill -TERM "$HOLDER"
+  wait "$HOLDER" || true
+  run -0 "$DLOCK" inspect job
+  assert_output --partial ': signal 15'
+  run -0 "$DLOCK" run --keep-last 0 job -- true # leaves what there is
+  run -0 "$DLOCK" inspect job
+  assert_output --partial ': signal 15'
+  eval "$("$DLOCK" acquire step)"
+  run -0 "$DLOCK" release "$@" step
+  run -0 "$DLOCK" inspect step
+  assert_output --partial ': released'
+}

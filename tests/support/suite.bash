@@ -205,7 +205,7 @@ file_has() { [ -s "$1" ] && { [ $# -lt 2 ] || grep -qF -- "$2" "$1"; }; }
 # design.
 assert_no_keys() {
   local left
-  left=$(r keys '*' | grep -vE '^(redisson_lock_token|dlock:released):' || true)
+  left=$(r keys '*' | grep -vE '^(redisson_lock_token|dlock:released|dlock:last):' || true)
   [ -z "$left" ] || { echo "keys left: $left"; return 1; }
 }
 

@@ -2,6 +2,7 @@
 #include "store/json_bounds.hpp"
 
 #include "store/record_json.hpp"
+#include "store/state_json.hpp"
 
 #include <doctest/doctest.h>
 

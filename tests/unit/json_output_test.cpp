@@ -33,6 +33,15 @@ TEST_CASE("json: a held lock, every field") {
   holding.frozen = Freeze{.who = {.host = "h3", .pid = 7, .user = "w", .reason = "q"},
                           .since_ms = 3000,
                           .left = 9000ms};
+  holding.last =
+      LastRun{.who = {.host = "h4", .pid = 6, .user = "x", .command = "e", .reason = "p"},
+              .token = 4,
+              .since_ms = 100,
+              .ended_ms = 450,
+              .outcome = "child",
+              .exit_status = 3,
+              .waited = 20ms,
+              .later_is_silent = true};
   CHECK(holdings_json({named}) == R"({
   "schema": 1,
   "locks": [
@@ -98,6 +107,22 @@ TEST_CASE("json: a held lock, every field") {
         "reason": "q",
         "since_ms": 3000,
         "left_ms": 9000
+      },
+      "last": {
+        "host": "h4",
+        "pid": 6,
+        "user": "x",
+        "command": "e",
+        "reason": "p",
+        "token": 4,
+        "since_ms": 100,
+        "ended_ms": 450,
+        "held_ms": 350,
+        "waited_ms": 20,
+        "outcome": "child",
+        "exit_status": 3,
+        "signal": null,
+        "later_is_silent": true
       }
     }
   ]
@@ -129,7 +154,8 @@ TEST_CASE("json: an unknown value is null, a missing one is an empty list") {
       "waiting": 0,
       "line": [],
       "success": null,
-      "frozen": null
+      "frozen": null,
+      "last": null
     }
   ]
 }
@@ -147,7 +173,8 @@ TEST_CASE("json: a free lock has only its name and its line") {
       "waiting": 0,
       "line": [],
       "success": null,
-      "frozen": null
+      "frozen": null,
+      "last": null
     }
   ]
 }
@@ -195,7 +222,8 @@ TEST_CASE("json: the waiters, in order") {
         }
       ],
       "success": null,
-      "frozen": null
+      "frozen": null,
+      "last": null
     }
   ]
 }
@@ -227,33 +255,6 @@ TEST_CASE("json: the largest token that is kept stays exact") {
   named.holding.holds = {{.id = "i", .who = {}, .token = 9007199254740991U}};
   CHECK(holdings_json({named}).find("\"token\": 9007199254740991") != std::string::npos);
 }
-
-namespace {
-
-LockName lock_name(const std::string& text) {
-  return *LockName::parse(text);
-}
-
-Holds two_slots() {
-  return {{.name = lock_name("a b"),
-           .owner = "u:1",
-           .serial = "s1",
-           .token = 7,
-           .ttl = 30s,
-           .who = {},
-           .mode = Mode::slots,
-           .slot = 2},
-          {.name = lock_name("c"),
-           .owner = "u:1",
-           .serial = "s1",
-           .token = 9,
-           .ttl = 30s,
-           .who = {},
-           .mode = Mode::slots,
-           .slot = 0}};
-}
-
-}  // namespace
 
 TEST_CASE("json: of a waiter of another program, and of four columns, null is what is not known") {
   NamedHolding named{.name = "n", .key = "k", .holding = {}};
@@ -297,48 +298,6 @@ TEST_CASE("json: the mode of each holder") {
   CHECK(has(text, "\"mode\": \"slots\",\n          \"slot\": 2,\n          \"kept\": true"));
 }
 
-TEST_CASE("json: the result of a run of several names") {
-  Outcome outcome{.kind = Outcome::Kind::child, .child = {ChildStatus::Kind::exited, 3}};
-  outcome.summary = {
-      .holds = two_slots(), .waited = 5ms, .held = 6ms, .released = RunSummary::Released::yes};
-  CHECK(result_json({lock_name("a b"), lock_name("c")}, outcome, "", 3) ==
-        R"({"version":1,"outcome":"child","lock":"a%20b c","exit_status":3,)"
-        R"("hold":"u:1#s1","token":7,"locks":[)"
-        R"({"name":"a b","hold":"u:1#s1","token":7,"mode":"slots","slot":2},)"
-        R"({"name":"c","hold":"u:1#s1","token":9,"mode":"slots","slot":0}],)"
-        R"("waited_ms":5,"held_ms":6,"exit_code":3,"lost":false,"released":"yes"})"
-        "\n");
-}
-
-TEST_CASE("json: the result of a run that did not run, and of one whose time was up") {
-  const std::string done = result_json({lock_name("n")}, {.kind = Outcome::Kind::done}, "", 0);
-  CHECK(has(done, R"("outcome":"done","lock":"n","exit_status":0,"hold":null,"token":null,)"));
-  CHECK(has(done, R"("locks":[])"));
-  CHECK(has(done, R"("lost":false,"released":null)"));
-  Outcome over{.kind = Outcome::Kind::time_up, .child = {ChildStatus::Kind::signalled, 15}};
-  over.summary.holds = {two_slots().back()};
-  over.summary.holds.front().mode = Mode::plain;
-  over.summary.holds.front().slot.reset();
-  const std::string text = result_json({lock_name("c")}, over, "", 124);
-  CHECK(has(text, R"("outcome":"time_up","lock":"c","exit_status":124,"hold":"u:1#s1","token":9)"));
-  CHECK(has(text, R"("mode":"plain","slot":null)"));
-  CHECK(has(text, R"("signal":15)"));
-}
-
-TEST_CASE("json: the result says whether the lock was lost, and what is known of its release") {
-  Outcome lost{.kind = Outcome::Kind::lost, .child = {ChildStatus::Kind::signalled, 9}};
-  for (const auto& [released, said] : std::vector<std::pair<RunSummary::Released, std::string>>{
-           {RunSummary::Released::nothing, "null"},
-           {RunSummary::Released::yes, "\"yes\""},
-           {RunSummary::Released::no, "\"no\""},
-           {RunSummary::Released::unknown, "\"unknown\""}}) {
-    lost.summary.lost = true;
-    lost.summary.released = released;
-    CHECK(has(result_json({lock_name("n")}, lost, "", 79),
-              R"("signal":9,"lost":true,"released":)" + said + "}"));
-  }
-}
-
 TEST_CASE("json: what each server of a quorum says") {
   NamedHolding named{.name = "n", .key = "k", .holding = {}};
   Holding word{.kind = Holding::Kind::lock, .owners = {{.id = "u:1", .count = "1"}}};
@@ -361,34 +320,6 @@ TEST_CASE("json: what each server of a quorum says") {
           "error": "no answer"
         }
       ])"));
-}
-
-TEST_CASE("json: the result of a run that failed has the exit status as its code") {
-  const Outcome failed{.kind = Outcome::Kind::failed};
-  const std::string text = result_json({lock_name("n")}, failed, "no answer", 69);
-  CHECK(has(text, R"("outcome":"failed","lock":"n","exit_status":69,)"));
-  CHECK(has(text, R"("error":"no answer","code":69,)"));
-}
-
-TEST_CASE("json: the result of a busy run has the holders as inspect shows them") {
-  Outcome busy{.kind = Outcome::Kind::busy, .refusal = Refusal{}};
-  busy.refusal->holding.kind = Holding::Kind::lock;
-  busy.refusal->holding.now_ms = 5000;
-  busy.refusal->holding.holds = {
-      {.id = "u:1#s", .who = {.host = "h", .pid = 8, .user = "u", .command = "c"}, .token = 5}};
-  busy.refusal->holding.holds.front().since_ms = 1000;
-  CHECK(has(result_json({lock_name("n")}, busy, "", 75),
-            R"("holders":[{"id":"u:1#s","host":"h","pid":8,"user":"u","command":"c","reason":"",)"
-            R"("since_ms":1000,"age_ms":4000,"token":5,)"));
-}
-
-TEST_CASE("json: the holds that acquire got") {
-  CHECK(acquired_json(two_slots(), 1700000000123ms, "x y") ==
-        R"({"version":1,"locks":[)"
-        R"({"name":"a b","owner":"u:1","hold":"u:1#s1","token":7,"mode":"slots","slot":2},)"
-        R"({"name":"c","owner":"u:1","hold":"u:1#s1","token":9,"mode":"slots","slot":0}],)"
-        R"("ttl_ms":30000,"expires":1700000000.123,"holds":"x y"})"
-        "\n");
 }
 
 }  // namespace dlock

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "store/sql/lock_row.hpp"
 
-#include "store/record_json.hpp"
 #include "store/sql/four_columns.hpp"
+#include "store/state_json.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "store/record_json.hpp"
 
+#include "store/state_json.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>

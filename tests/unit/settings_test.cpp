@@ -91,7 +91,8 @@ TEST_CASE("settings: every setting has an environment variable, and it is read")
                                   {"min-hold", "9s"},
                                   {"max-hold", "9s"},
                                   {"no-renew", "true"},
-                                  {"once-per", "9s"}};
+                                  {"once-per", "9s"},
+                                  {"keep-last", "9s"}};
   CHECK(values.size() == all_settings().size());
   for (const auto& [name, value] : values) {
     const Surroundings clean;

@@ -7,7 +7,7 @@
 //                  of arrival. Our values are JSON: for a holder a record of its holds
 //                  (lease_json() in contender.hpp) with the requested length of its lease; for a
 //                  waiter its claim. A key with any other value belongs to a foreign program.
-//   dlock-done/T   the last success, the freeze, and the released holds of acquire
+//   dlock-done/T   last success, last run, freeze, and released holds of acquire
 // Shared by all locks:
 //   dlock-epoch    the epoch: a number that, added to a revision, makes a fencing token. It lets
 //                  tokens grow even if etcd has lost its data (contender::Epoch).

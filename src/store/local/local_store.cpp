@@ -4,7 +4,7 @@
 #include "base/text.hpp"
 #include "store/local/local_file.hpp"
 #include "store/local/local_url.hpp"
-#include "store/record_json.hpp"
+#include "store/state_json.hpp"
 
 #include <sys/inotify.h>
 

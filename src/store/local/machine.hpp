@@ -12,7 +12,7 @@
 
 #include "base/boot_clock.hpp"
 #include "base/result.hpp"
-#include "store/record_json.hpp"
+#include "store/state_json.hpp"
 #include "store/table/stored_lock.hpp"
 #include "sys/boot.hpp"
 

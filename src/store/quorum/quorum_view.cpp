@@ -86,6 +86,7 @@ void add_word(Holding& seen, const Holding& word) {
   }
   if (word.success && (!seen.success || word.success->since_ms > seen.success->since_ms))
     seen.success = word.success;
+  if (word.last && (!seen.last || word.last->token > seen.last->token)) seen.last = word.last;
   if (word.frozen && (!seen.frozen || word.frozen->left > seen.frozen->left))
     seen.frozen = word.frozen;
   if (seen.revoked_by.empty()) seen.revoked_by = word.revoked_by;

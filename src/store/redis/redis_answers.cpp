@@ -63,6 +63,19 @@ Freeze freeze_from(ReplyView left, ReplyView record) {
   return freeze;
 }
 
+// Reads the newest run that reported its end; nullopt: the text is damaged.
+std::optional<LastRun> last_from(ReplyView reply, const Holding& holding) {
+  auto last = parse_end(reply[0].string());
+  if (!last) return std::nullopt;
+  last->run.ended_ms = holding.now_ms - (last->keep - ms_left(reply[1])).count();
+  const bool held = std::any_of(
+      holding.holds.begin(), holding.holds.end(), [](const auto& one) { return !one.kept; });
+  const bool foreign = holding.holds.empty() && holding.kind != Holding::Kind::none;
+  const auto newest = static_cast<FencingToken>(number_in(reply[2].string()));
+  last->run.later_is_silent = !held && !foreign && newest > last->newest;
+  return std::move(last->run);
+}
+
 void read_owners(Holding& holding, ReplyView owners) {
   for (std::size_t i = 0; i + 2 < owners.size(); i += 3) {
     Holding::Owner owner{std::string(owners[i].string()), std::string(owners[i + 1].string())};
@@ -177,6 +190,8 @@ Result<Holding> read_inspected(const Answer& answer, const std::string& where) {
   if (success.size() == 2) {
     holding->success = success_of(success[0], holding->now_ms, success[1]);
   }
+  if (const ReplyView last = answer.reply[3]; last.size() == 3)
+    holding->last = last_from(last, *holding);
   return holding;
 }
 

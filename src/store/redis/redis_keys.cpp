@@ -19,8 +19,16 @@ bool in_one_slot(const Keys& keys) {
 bool is_metadata_key(std::string_view key) {
   using namespace redis_name;
   if (key.find('{') == std::string_view::npos) return false;
-  for (const Start start :
-       {k_holds, k_revoked, k_line, k_waiters, k_done, k_released, k_never, k_token, k_latch}) {
+  for (const Start start : {k_holds,
+                            k_revoked,
+                            k_line,
+                            k_waiters,
+                            k_done,
+                            k_last,
+                            k_released,
+                            k_never,
+                            k_token,
+                            k_latch}) {
     if (key.starts_with(start)) return true;
   }
   const std::size_t lease = key.rfind(k_lease);

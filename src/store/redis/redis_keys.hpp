@@ -18,6 +18,7 @@ inline constexpr Start k_revoked = "dlock:revoked:";
 inline constexpr Start k_line = "dlock:line:";
 inline constexpr Start k_waiters = "dlock:waiters:";
 inline constexpr Start k_done = "dlock:done:";
+inline constexpr Start k_last = "dlock:last:";
 inline constexpr Start k_released = "dlock:released:";
 // No key with this name ever exists; parts/cluster.lua says what it is for.
 inline constexpr Start k_never = "dlock:never:";

@@ -279,7 +279,9 @@ Result<ReleaseVerdict> RedisStore::release(const Holds& holds,
   const std::string_view keep_none = "0";
   const std::string tell = std::to_string(to_ms(options.tell_for));
   Words keys;
-  Words args{holds.front().serial, tell};
+  const std::string end = options.end ? end_json(*options.end) : "";
+  const std::string remember = std::to_string(options.end ? to_ms(options.end->keep) : 0);
+  Words args{holds.front().serial, tell, end, remember};
   for (std::size_t i = 0; i < all->size(); ++i) {
     const Keys& one = (*all)[i];
     keys.insert(keys.end(), {one.lock, one.holds, one.revoked, one.line, one.waiters, one.done});

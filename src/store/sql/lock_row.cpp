@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "store/record_json.hpp"
+#include "store/state_json.hpp"
 
 #include <algorithm>
 #include <charconv>

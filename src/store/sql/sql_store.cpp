@@ -2,8 +2,8 @@
 #include "store/sql/sql_store.hpp"
 
 #include "base/text.hpp"
-#include "store/record_json.hpp"
 #include "store/sql/four_columns.hpp"
+#include "store/state_json.hpp"
 #include "sys/limits.hpp"
 
 #include <algorithm>

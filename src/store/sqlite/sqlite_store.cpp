@@ -6,6 +6,7 @@
 #include "store/record_json.hpp"
 #include "store/sql/lock_row.hpp"
 #include "store/sqlite/database_file.hpp"
+#include "store/state_json.hpp"
 #include "sys/limits.hpp"
 
 #include <fcntl.h>

@@ -3,6 +3,7 @@
 
 #include "base/duration.hpp"
 #include "store/record_json.hpp"
+#include "store/state_json.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -99,13 +100,14 @@ Error outpaced(const std::string& where, int changes, Error why) {
 }
 
 bool has_note(const StoredLock& state) {
-  return state.success || state.frozen || !state.released.empty();
+  return state.success || state.frozen || state.last || !state.released.empty();
 }
 
 std::string note_json(const StoredLock& state) {
   StoredLock note;
   note.success = state.success;
   note.frozen = state.frozen;
+  note.last = state.last;
   note.released = state.released;
   return json_of(note);
 }
@@ -115,6 +117,7 @@ void take_note(std::string_view json, StoredLock& state) {
   if (!file) return;
   state.success = file->state.success;
   state.frozen = std::move(file->state.frozen);
+  state.last = std::move(file->state.last);
   state.released = std::move(file->state.released);
 }
 

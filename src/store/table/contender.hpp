@@ -101,8 +101,8 @@ std::vector<lease_table::StoredLock> states_of(const std::vector<Row>& rows) {
 }
 
 // Returns whether the lock needs a note. The note is an entry that outlives the holders' and
-// waiters' entries. It keeps the last success (--once-per), the freeze, and which holds of
-// `dlock acquire` were released.
+// waiters' entries. It keeps the last success (--once-per), the last run, the freeze, and which
+// holds of `dlock acquire` were released.
 bool has_note(const lease_table::StoredLock& state);
 std::string note_json(const lease_table::StoredLock& state);
 void take_note(std::string_view json, lease_table::StoredLock& state);

@@ -53,6 +53,16 @@ void show_foreign(const ForeignHold& foreign, StoreTime now, Holding& holding) {
   holding.doubt = doubt_of(foreign, now);
 }
 
+std::optional<LastRun> last_run(const StoredLock& state, const Moment& moment) {
+  if (!state.last || wall_ms(moment) >= state.last->until_ms) return std::nullopt;
+  LastRun last = state.last->run;
+  const bool held = std::any_of(state.leases.begin(), state.leases.end(), [&](const auto& entry) {
+    return is_live(entry.second, moment.now) && !is_kept(entry.second);
+  });
+  last.later_is_silent = !held && !state.foreign && state.token > state.last->newest;
+  return last;
+}
+
 // Returns the state of the lock for display, without the list of waiters, which only inspect()
 // adds.
 Holding holding_of(const StoredLock& state, const Moment& moment) {
@@ -60,6 +70,7 @@ Holding holding_of(const StoredLock& state, const Moment& moment) {
   holding.now_ms = wall_ms(moment);
   holding.success = last_success(state, moment);
   holding.frozen = freeze_of(state, moment);
+  holding.last = last_run(state, moment);
   holding.waiting = living(state.line, moment.now);
   if (!is_live(state, moment.now)) return holding;
   if (state.foreign) show_foreign(*state.foreign, moment.now, holding);

@@ -90,6 +90,27 @@ void remember(StoredLock& state, std::int64_t since_ms, Duration tell_for, const
   until = std::max<std::int64_t>(until, since_ms + to_ms(tell_for));
 }
 
+// Notes how the run of the record ended.
+void note_end(StoredLock& state,
+              const HoldRecord& record,
+              const RunEnd& end,
+              const Moment& moment) {
+  const bool remembered = state.last && wall_ms(moment) < state.last->until_ms;
+  const FencingToken before = remembered ? state.last->newest : 0;
+  const std::int64_t ended =
+      end.held ? record.since_ms + to_ms(*end.held) : std::max(wall_ms(moment), record.since_ms);
+  state.last = LastNote{.run = {.who = record.who,
+                                .token = record.token,
+                                .since_ms = record.since_ms,
+                                .ended_ms = ended,
+                                .outcome = end.outcome,
+                                .exit_status = end.exit_status,
+                                .signal = end.signal,
+                                .waited = end.waited},
+                        .newest = std::max(before, record.token),
+                        .until_ms = ended + to_ms(end.keep)};
+}
+
 ReleaseVerdict release_one(StoredLock& state,
                            const Hold& hold,
                            const ReleaseOptions& options,
@@ -105,6 +126,7 @@ ReleaseVerdict release_one(StoredLock& state,
     remember(state, record.since_ms, options.tell_for, moment);
   if (is_of_acquire(hold.serial)) note_release(state, record.id, moment);
   if (!lease.holds.empty()) return ReleaseVerdict::still_held;
+  if (options.end) note_end(state, record, *options.end, moment);
   const Freeze freeze = freeze_of(state, moment).value_or(Freeze{});
   // A freeze that lasts longer keeps the lock anyway, once its last lease is gone.
   if (options.keep > Duration::zero() && options.keep >= freeze.left && !hold.nested) {

@@ -53,6 +53,13 @@ struct Success {
   std::int64_t until_ms = 0;  // when the success is forgotten
 };
 
+// The newest run that reported its end. Its times are of the wall clock.
+struct LastNote {
+  LastRun run;
+  FencingToken newest = 0;  // the largest token of all runs that have reported their end
+  std::int64_t until_ms = 0;
+};
+
 // A freeze. Its times are of the wall clock, because a freeze outlives a reboot.
 struct FreezeNote {
   OwnerId owner;  // of the kept lease that a free name gets
@@ -109,6 +116,7 @@ struct StoredLock {
   FencingToken token = 0;
   std::optional<Success> success;
   std::optional<FreezeNote> frozen = {};
+  std::optional<LastNote> last = {};
   std::vector<ReleasedHold> released;  // the newest ones; each stays for a day
   Line line = {};                      // empty if the store has no lines
 };

@@ -154,7 +154,8 @@ Result<ReleaseVerdict> TableStore::release(const Holds& holds,
   if (options.keep > Duration::zero() && !traits().keep)
     return Error{Errc::bad_usage, where() + " cannot keep a lock after its release"};
   auto verdict = ReleaseVerdict::not_held;
-  const bool frees = options.keep == Duration::zero() && options.tell_for == Duration::zero();
+  const bool frees = options.keep == Duration::zero() && options.tell_for == Duration::zero() &&
+                     (!options.end || options.end->held);
   const Occasion occasion{.holds = &holds, .frees = frees};
   auto done =
       change(names_of(holds), occasion, limit, [&](const States& states, const Moment& moment) {

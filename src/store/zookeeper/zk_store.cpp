@@ -62,7 +62,7 @@ std::unique_ptr<ZkStore> ZkStore::open(const ZkAddress& address, const StoreOpti
 // ends with the session. A lease cannot become longer: its session could get a longer timeout, but
 // the next leader would know only the timeout with which the session was made.
 StoreTraits ZkStore::traits() const {
-  return {.keep = false, .longer = false};
+  return {.keep = false, .longer = false, .cheap_end = false};
 }
 
 Result<std::string> ZkStore::key_of(const LockName& name) const {

@@ -2,9 +2,10 @@
 --
 -- KEYS  1 lock   2 holds   3 revoked   4 line   5 waiters   6 done
 -- ARGV  1 tag
--- Returns {{holding}, {waiter, arrival in µs, ...}, {success}}   see holding.lua and line.lua; the
---         first 64 waiters that are alive; the newest success: the time of its grant in ms and for
---         how many ms it is remembered, or nothing
+-- Returns {{holding}, {waiter, arrival in µs, ...}, {success}, {last}}   see holding.lua and
+--         line.lua; the first 64 waiters that are alive; the newest success: the time of its grant
+--         in ms and for how many ms it is remembered, or nothing; the newest run that reported its
+--         end (ended.lua), for how many ms it is remembered and the newest token, or nothing
 -- include: parts/server.lua
 -- include: parts/time.lua
 -- include: parts/types.lua
@@ -32,4 +33,12 @@ local reply = holding(lock, holds, revoked, ARGV[1], line)
 reply[8] = reply[8] - dead
 local since = text_at(done)
 local success = tonumber(since) and {since:sub(1, 20), redis.call('PTTL', done)}
-return {reply, first, success or {}}
+local last = last_key(ARGV[1])
+local ended, token = redis.pcall('GET', last), redis.pcall('GET', token_key(ARGV[1]))
+if type(ended) == 'string' then
+  token = type(token) == 'string' and token or ''
+  ended = {ended:sub(1, 4096), redis.call('PTTL', last), token}
+else
+  ended = {}
+end
+return {reply, first, success or {}, ended}

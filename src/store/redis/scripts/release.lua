@@ -2,6 +2,7 @@
 --
 -- KEYS  for each name: lock, holds, revoked, line, waiters, done
 -- ARGV  1 serial  2 if the run succeeded: for how many ms from its grant to remember it, else 0
+--       3 how it ended (ended.lua), or ''  4 for how many ms to remember that
 --       then for each name: owner, tag, and for how many ms to keep it without a holder, or 0
 -- Returns for each name
 --         {'released', 1|0}   the owner has no hold left; 0: the server refused to tell the waiters
@@ -16,6 +17,7 @@
 -- include: parts/names.lua
 -- include: parts/hold.lua
 -- include: parts/released.lua
+-- include: parts/ended.lua
 -- include: parts/last.lua
 -- include: parts/types.lua
 -- include: parts/modes.lua
@@ -27,10 +29,11 @@
 -- include: parts/success.lua
 -- include: parts/kept.lua
 -- include: parts/redisson.lua
+-- include: parts/tidied.lua
 -- include: parts/reader.lua
 if last_released then
-  pcall(call_first, KEYS[1], ARGV[4], KEYS[4], KEYS[5], nil, last_line)
-  if is_of_acquire(ARGV[1]) then pcall(note_release, ARGV[4], id_of(ARGV[3], ARGV[1])) end
+  pcall(call_first, KEYS[1], ARGV[6], KEYS[4], KEYS[5], nil, last_line)
+  if is_of_acquire(ARGV[1]) then pcall(note_release, ARGV[6], id_of(ARGV[5], ARGV[1])) end
   return last_released
 end
 
@@ -72,13 +75,11 @@ local function release(n, owner, tag, keep)
   if mode == 'shared' and now == 'write' then return {'still_held'} end
   if is_hash(revoked) then redis.call('HDEL', revoked, owner) end
   if now ~= 'exclusive' and redis.call('HLEN', lock) == 1 then redis.call('DEL', lock) end
-  -- The key lasts as long as the longest lease, maybe ours; and waiters may wait for a dead owner.
-  local longest = (ours or 0) + 100 >= lasted
-  if is_beside(now) and (longest or redis.call('EXISTS', line) == 1) then
-    settle(lock, holds, tag)
+  tidy_up(lock, holds, line, tag, is_beside(now), (ours or 0) + 100 >= lasted)
+  if not over then
+    note_end(tag, record, mode)
+    keep_frozen(lock, holds, owner)
   end
-  if redis.call('EXISTS', lock) == 0 then clear_records(holds) end
-  if not over then keep_frozen(lock, holds, owner) end
 
   -- 4. Tell the waiters.
   local told = tell_redisson(lock, tag, mode, lasted)
@@ -88,10 +89,9 @@ local function release(n, owner, tag, keep)
 end
 
 local replies = {}
-for i = 3, #ARGV, 3 do
-  local n = {unpack(KEYS, 2 * i - 5, 2 * i)}
+for i = 5, #ARGV, 3 do
   local owner, tag = ARGV[i], ARGV[i + 1]
-  local reply = release(n, owner, tag, tonumber(ARGV[i + 2]))
+  local reply = release({unpack(KEYS, 2 * i - 9, 2 * i - 4)}, owner, tag, tonumber(ARGV[i + 2]))
   if reply[1] ~= 'not_held' and is_of_acquire(serial) then
     pcall(note_release, tag, id_of(owner, serial))
   end

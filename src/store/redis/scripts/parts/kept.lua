@@ -1,9 +1,10 @@
 -- For release: --min-hold.
--- Needs names.lua, modes.lua, freeze.lua, records.lua, leases.lua.
+-- Needs names.lua, ended.lua, modes.lua, freeze.lua, records.lua, leases.lua.
 
 -- Keeps the lock for `keep` ms without a holder: the last hold of its owner was released.
 local function keep_it(lock, holds, revoked, tag, owner, mode, record, keep)
   if is_hash(revoked) then redis.call('HDEL', revoked, owner) end
+  note_end(tag, record, mode)
   local kept = record:gsub('^{"token":%d+,', '%0"kept":true,', 1)
   -- Removes expired reads beside the write hold.
   if mode == 'write' then redis.call('HDEL', lock, owner) end
