@@ -216,7 +216,7 @@ constexpr auto k_commands = std::to_array<CommandSpec>({
      Operands::shown_names,
      inspect_command,
      "inspect [OPTION...] NAME...",
-     "show the holders of NAME, their leases and the waiters",
+     "show the holders, the waiters and the last run",
      "dlock inspect --json deploy"},
     {"list",
      Operands::pattern,

@@ -85,7 +85,7 @@ std::vector<WatchLoop::Action> WatchLoop::start(Time now) {
 
 bool WatchLoop::is_over(const Holding& holding) const {
   if (revoked_) return !any_holds(*revoked_, holding);
-  return holding.kind == Holding::Kind::none && holding.waiting == 0;
+  return holding.kind == Holding::Kind::none && !holding.frozen && holding.waiting == 0;
 }
 
 std::vector<WatchLoop::Action> WatchLoop::on(event::Inspected event, Time now) {

@@ -173,7 +173,7 @@ END
 @test "a free lock is free, and several names are answered in their order" {
   run -0 "$DLOCK" inspect "$(fresh)"
   assert_output "$(fresh): free"
-  lock_is "" "{\"name\": \"$(fresh)\", \"key\": \"dlock:$(fresh)\", \"state\": \"free\", \"waiting\": 0, \"line\": [], \"success\": null}"
+  lock_is "" "{\"name\": \"$(fresh)\", \"key\": \"dlock:$(fresh)\", \"state\": \"free\", \"waiting\": 0, \"line\": [], \"success\": null, \"frozen\": null, \"last\": null}"
   r set dlock:b x >/dev/null
   run -0 "$DLOCK" inspect c b a
   assert_line --index 0 'c: free'
