@@ -111,7 +111,7 @@ ExitStatus acquire_command(const CommandLine& line, const Settings& settings) {
   if (!fits) return report(fits.error(), settings);
 
   StoreWorker worker(std::move(ready->store), std::move(claim), *ready->interrupt);
-  Voice voice(*names, settings.mode, ready->where);
+  Voice voice(*names, settings.mode, ready->where, nullptr, settings.slots);
   const RunTerms terms{
       .lease = *lease, .acquire = acquire_terms(settings), .notice_every = Voice::rewrite_every()};
   Acquirer acquirer(RunSession(terms, random_seed(), BootClock::now()),

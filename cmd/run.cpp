@@ -200,7 +200,7 @@ ExitStatus run_command(const CommandLine& line, const Settings& settings) {
   StoreWorker worker(std::move(ready->store), std::move(claim), *ready->interrupt);
   std::optional<Notifier> notifier;
   if (!settings.notify.empty()) notifier.emplace(settings, *names, signals);
-  Voice voice(*names, settings.mode, ready->where, notifier ? &*notifier : nullptr);
+  Voice voice(*names, settings.mode, ready->where, notifier ? &*notifier : nullptr, settings.slots);
   Runner runner({.words = words,
                  .environment = own_environment(),
                  .store = ready->where,

@@ -26,7 +26,7 @@ bool waits(const Notice& notice) {
   return notice.kind == Notice::Kind::waiting || notice.kind == Notice::Kind::store_away;
 }
 
-std::string asked(Mode mode) {
+std::string asked(Mode mode, std::uint32_t slots) {
   switch (mode) {
     case Mode::plain:
       break;
@@ -35,19 +35,24 @@ std::string asked(Mode mode) {
     case Mode::shared:
       return " (wanted to read)";
     case Mode::slots:
-      return " (wanted a slot)";
+      return " (wanted one of " + std::to_string(slots) + " slots)";
   }
   return "";
 }
 
 }  // namespace
 
-Voice::Voice(std::vector<LockName> names, Mode mode, std::string store, Notifier* notifier)
+Voice::Voice(std::vector<LockName> names,
+             Mode mode,
+             std::string store,
+             Notifier* notifier,
+             std::uint32_t slots)
     : names_(std::move(names)),
       quoted_(quoted_names(names_)),
       mode_(mode),
       store_(std::move(store)),
-      notifier_(notifier) {}
+      notifier_(notifier),
+      slots_(slots) {}
 
 void Voice::say(LogLevel level, LogEvent event, std::string* json) {
   if (!logs(level) && json == nullptr) return;
@@ -112,7 +117,7 @@ Duration Voice::rewrite_every() {
   return !logs_json() && understands_escapes() ? 1s : 0s;
 }
 
-// Returns what the claim waits for, as in "to read "db"" or "for a slot of "db"".
+// Returns what the claim waits for, as in "to read "db"" or "for one of 3 slots of "db"".
 std::string Voice::wanted(const std::string& name) const {
   switch (mode_) {
     case Mode::plain:
@@ -122,7 +127,7 @@ std::string Voice::wanted(const std::string& name) const {
     case Mode::shared:
       return "to read " + name;
     case Mode::slots:
-      return "for a slot of " + name;
+      return "for one of " + std::to_string(slots_) + " slots of " + name;
   }
   return "for " + name;
 }
@@ -211,7 +216,7 @@ void Voice::busy(const Refusal& refusal, Duration seen_ago) {
   if (refusal.by_ancestor) {
     text += self_deadlock_text(holding, mode_);
   } else {
-    text += "busy" + asked(mode_) + ": " + holder_text(holding, seen_ago);
+    text += "busy" + asked(mode_, slots_) + ": " + holder_text(holding, seen_ago);
     if (holding.waiting > 0 && refusal.place == 0) {
       text += ", " + std::to_string(holding.waiting) + " waiting";
     }

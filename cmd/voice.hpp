@@ -20,12 +20,13 @@ namespace dlock {
 
 class Voice final : public RunListener {
  public:
-  // `mode`: the mode of the claim. `store`: the store's address for messages. `notifier`: is told
-  // of the events that it wants; may be null.
+  // `mode` and `slots`: those of the claim. `store`: the store's address for messages. `notifier`:
+  // is told of the events that it wants; may be null.
   Voice(std::vector<LockName> names,
         Mode mode,
         std::string store = "the store",
-        Notifier* notifier = nullptr);
+        Notifier* notifier = nullptr,
+        std::uint32_t slots = 0);
 
   void on_notice(const Notice& notice) override;
   void on_started(pid_t child) override;
@@ -62,6 +63,7 @@ class Voice final : public RunListener {
   Mode mode_;
   std::string store_;
   Notifier* notifier_;
+  std::uint32_t slots_;
   Holds holds_;  // set once the lock is held
   bool wait_told_ = false;
   bool looked_above_ = false;

@@ -50,12 +50,6 @@ Error lost_above(const LockName& name) {
               "unset DLOCK_HOLDS"};
 }
 
-Error other_slots(const LockName& name, std::uint32_t there, const Claim& claim) {
-  return {Errc::bad_usage,
-          in_quotes(name.text()) + " has " + std::to_string(there) +
-              " slots for its present holders, not " + std::to_string(claim.slots)};
-}
-
 Hold hold_of(const Claim& claim, std::size_t which, OwnerId owner, const HoldRecord& record) {
   const bool nested = owner != claim.owner;
   return {.name = claim.names[which],

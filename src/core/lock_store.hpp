@@ -253,8 +253,7 @@ class LockStore {
 
   // Acquires the names, joins an ancestor's hold of them, or returns who is in the way. A refused
   // claim waits in line as `queueing` says; to keep its place, it must be repeated every few
-  // seconds. Errc::bad_usage: the holders of a name have another number of slots. Errc::lost: a
-  // hold on which the claim relies was lost.
+  // seconds. Errc::lost: a hold on which the claim relies was lost.
   virtual Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) = 0;
 
   virtual Result<RenewReply> renew(const Holds& holds, Time limit) = 0;
@@ -326,10 +325,6 @@ bool surely_not_sent(Errc code);
 // Returns the error for a claim that relies on a hold of this name, which was lost
 // (Claim::relies_on).
 Error lost_above(const LockName& name);
-
-// Returns the error for a claim of slots of a name whose holders have another number of slots,
-// `there`.
-Error other_slots(const LockName& name, std::uint32_t there, const Claim& claim);
 
 // Returns the claim's hold of the name at index `which`, with the values of the hold's record.
 Hold hold_of(const Claim& claim, std::size_t which, OwnerId owner, const HoldRecord& record);

@@ -91,7 +91,7 @@ END
 import sys
 from prometheus_client.parser import text_string_to_metric_families
 families = {f.name: f for f in text_string_to_metric_families(open(sys.argv[1], encoding="utf-8").read())}
-assert set(families) == {"dlock_up", "dlock_held", "dlock_holders", "dlock_waiters",
+assert set(families) == {"dlock_up", "dlock_held", "dlock_holders", "dlock_waiters", "dlock_frozen",
                          "dlock_hold_age_seconds", "dlock_lease_left_seconds"}, families
 assert all(f.type == "gauge" and f.documentation for f in families.values())
 held = {s.labels["lock"]: s.value for s in families["dlock_held"].samples}

@@ -53,19 +53,19 @@ n_at_a_time() {
 
 other_number() {
   enter a --slots 3 pool
-  refused 64 'has 3 slots for its present holders, not 4' -n --slots 4 pool
-  run -64 timeout 20 "$DLOCK" run --slots 2 pool -- touch "$MARKER" # nor does it wait
-  assert_not_started
-  still a
+  refused 75 '(wanted one of 4 slots)' -n --slots 4 pool
+  refused 75 '1 of 3 slots held' -n --slots 2 pool
+  queue x --slots 4 pool
   go a
-  # Nobody holds it: any number will do.
-  run -0 "$DLOCK" run -n --slots 4 pool -- true
+  inside x
+  refused 75 '1 of 4 slots held' -n --slots 3 pool
+  go x
 }
-@test "another number of slots is refused, and both numbers are named" {
+@test "another number of slots waits until the present ones have ended, and is told both numbers" {
   other_number
   assert_no_keys
 }
-@test "another number of slots is refused, and both numbers are named, in a directory" {
+@test "another number of slots waits until the present ones have ended, in a directory" {
   in_a_directory
   other_number
 }

@@ -17,13 +17,6 @@ Holds take_all(Client& client, const LockName& name, std::uint32_t slots) {
   return holds;
 }
 
-std::string usage_error(Client& client, const Claim& claim) {
-  const auto reply = client.store().acquire(claim, Queueing::no, soon());
-  REQUIRE_FALSE(reply.has_value());
-  CHECK(reply.error().code == Errc::bad_usage);
-  return reply.error().text;
-}
-
 }  // namespace
 
 TEST_CASE("slots: a name has as many holders as slots, each with a number of its own") {
@@ -88,20 +81,27 @@ TEST_CASE("slots: a repeated claim keeps its number and counts once") {
   });
 }
 
-TEST_CASE("slots: another number of slots is an error that names both numbers") {
+TEST_CASE("slots: a claim of another number waits until all present slots have ended") {
   each_store_with(&StoreTraits::slots, [](const Backing& backing) {
     Client client(backing);
     const LockName name = fresh_name();
-    const Hold hold = client.take(claim_slot(3, name)).hold;
+    const Hold one = client.take(claim_slot(3, name)).hold;
+    const Hold two = client.take(claim_slot(3, name)).hold;
     for (const std::uint32_t slots : {1U, 4U}) {
-      const std::string text = usage_error(client, claim_slot(slots, name));
-      CHECK(text.find("has 3 slots for its present holders, not " + std::to_string(slots)) !=
-            std::string::npos);
-      CHECK(text.find(name.text()) != std::string::npos);
+      const Refusal refusal = client.must_be_busy(claim_slot(slots, name));
+      CHECK(refusal.holding.mode == Mode::slots);
+      CHECK(refusal.holding.slots == 3);
     }
-    CHECK(client.inspect(name).owner_count == 1);
-    CHECK(client.release(hold) == ReleaseVerdict::released);
-    CHECK(client.take(claim_slot(4, name)).hold.slot == 0U);
+    Client waiter(backing);
+    waiter.wait_in_line();
+    const Claim claim = claim_slot(4, name);
+    waiter.must_be_busy(claim);
+    // A claim that fits, but came later, does not overtake it.
+    if (client.store().traits().line) client.must_be_busy(claim_slot(3, name));
+    CHECK(client.release(one) == ReleaseVerdict::released);
+    waiter.must_be_busy(claim);
+    CHECK(client.release(two) == ReleaseVerdict::released);
+    CHECK(waiter.take(claim).hold.slot == 0U);
     CHECK(client.inspect(name).slots == 4);
   });
 }

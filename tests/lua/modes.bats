@@ -64,18 +64,26 @@ teardown() {
   assert_line -n 0 busy
 }
 
-@test "acquire 'slots': the holders have another number, which one of the names, and which number" {
+@test "acquire 'busy' of another number of slots: it waits until all of the present ones have ended" {
   slots 3 acquire a:1 s
+  slots 3 acquire b:1 s
   before=$(dump_all)
   for number in 2 4; do
-    run -0 slots "$number" acquire b:1 s
-    assert_output $'slots\n0\n3'
+    run -0 slots "$number" acquire c:1 s
+    assert_line -n 0 busy
+    assert_equal "$(busy_end "$output")" "0 0 -1 0"
   done
   assert_equal "$(dump_all)" "$before"
-  NAMES=(free n)
-  run -0 slots 4 acquire b:1 s
-  assert_output $'slots\n1\n3'
-  assert_equal "$(dump_all)" "$before"
+  slots 4 stand_polling c:1 s
+  run -0 slots 3 stand_polling d:1 s # has room, but came later
+  assert_equal "$(place_of "$output")" 2
+  release a:1 s
+  run -0 slots 4 stand_polling c:1 s
+  assert_line -n 0 busy
+  release b:1 s
+  run -0 slots 4 stand_polling c:1 s
+  assert_line -n 0 granted
+  assert_equal "$(r hget "$K" mode)" slots:4
 }
 
 @test "which modes can hold a name together" {

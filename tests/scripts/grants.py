@@ -70,10 +70,6 @@ def check_after(world, request, step):
     check_lines(world, request, step)
     if said == "busy":
         check_busy(world, request, step)
-    if said == "slots":
-        other = step.before[request.names[step.answer[1]]]
-        if other.mode != "slots" or not other.living() or other.slots == request.slots:
-            raise Complaint("slots", f"{request.id}: {step.answer}")
 
 
 def check_lines(world, request, step):
@@ -144,9 +140,6 @@ def in_the_way(world, request, state):
         and len(living) < request.slots)
     if living and not room:
         reasons.append(living)
-    if (mode == state.mode == "slots" and request.slots != state.slots
-            and any(state.left(field) > world.margin for field in living)):
-        raise Complaint("other-slots", f"{request.id} waits for {request.slots} of {state.slots}")
     first = next((who for who, until in state.line if until >= state.now and '"polls":true' in who),
                  None)
     if first and first != request.me:

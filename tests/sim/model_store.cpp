@@ -75,15 +75,6 @@ std::optional<Duration> ModelStore::success_ago(const Wants& wants) const {
   return longest;
 }
 
-std::optional<Error> ModelStore::other_slots(const Wants& wants) const {
-  if (wants.mode != Mode::slots) return {};
-  for (const NameId name : wants.names)
-    for (const Present& one : locks_[name].held)
-      if (one.wants.mode == Mode::slots && one.wants.slots != wants.slots)
-        return Error{Errc::bad_usage, "another number of slots"};
-  return {};
-}
-
 std::optional<Taken> ModelStore::replayed(HoldId hold, const Wants& wants, Duration ttl) {
   Taken taken;
   for (const NameId name : wants.names) {
@@ -129,7 +120,6 @@ ModelStore::Reply ModelStore::acquire(HoldId hold, const Wants& wants, Duration 
     return Done{*ago};
   }
   if (auto taken = replayed(hold, wants, ttl)) return *taken;
-  if (auto error = other_slots(wants)) return *error;
   forget_silent();
   if (!may_enter(hold, wants)) call_next_of(wants, hold);
   if (may_enter(hold, wants)) return take(hold, wants, ttl);

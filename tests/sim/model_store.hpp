@@ -94,7 +94,6 @@ class ModelStore {
   bool has_room(NameId name, HoldId hold, const Wants& wants) const;
   std::uint32_t free_slot(NameId name) const;
   std::optional<Duration> success_ago(const Wants& wants) const;
-  std::optional<Error> other_slots(const Wants& wants) const;
   std::optional<Taken> replayed(HoldId hold, const Wants& wants, Duration ttl);
   Taken take(HoldId hold, const Wants& wants, Duration ttl);
   Refusal in_the_way(HoldId hold, const Wants& wants) const;

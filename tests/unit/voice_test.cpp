@@ -45,7 +45,7 @@ std::string said(const std::vector<Notice>& notices,
   DLOCK_ASSERT(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) == 0);
   ::dup2(ends[1], STDERR_FILENO);
   set_up_log({.level = level});
-  Voice voice({*LockName::parse("n")}, mode);
+  Voice voice({*LockName::parse("n")}, mode, "the store", nullptr, /*slots=*/3);
   for (const Notice& notice : notices)
     voice.on_notice(notice);
   std::array<char, 4096> buffer{};
@@ -175,7 +175,7 @@ TEST_CASE("a wait names the mode that is wanted unless that is plain") {
   CHECK(has(heard({waiting(5s)}, LogLevel::warn, Mode::shared), "waiting 5s to read \"n\", held"));
   CHECK(has(heard({waiting(5s)}, LogLevel::warn, Mode::exclusive),
             "waiting 5s to write \"n\", held"));
-  CHECK(has(heard({waiting(5s)}, LogLevel::warn, Mode::slots), "waiting 5s for a slot of \"n\","));
+  CHECK(has(heard({waiting(5s)}, LogLevel::warn, Mode::slots), "waiting 5s for one of 3 slots of \"n\","));
 }
 
 TEST_CASE("a row of a wait keeps the holder longest, before the name that the user gave") {

@@ -222,9 +222,7 @@ Result<AcquireReply> read_claimed(const Claim& claim,
   if (which >= claim.names.size()) return unexpected_answer(where);
   if (verdict == "busy") return read_busy(reply, where);
   if (verdict == "lost") return lost_above(claim.names[which]);
-  if (verdict != "slots") return unexpected_answer(where);
-  return other_slots(
-      claim.names[which], static_cast<std::uint32_t>(count(reply[2].integer())), claim);
+  return unexpected_answer(where);
 }
 
 Result<RenewReply> read_renewed(const Answer& answer, std::size_t names, const std::string& where) {

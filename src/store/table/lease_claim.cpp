@@ -114,9 +114,6 @@ Plan plan_for(const StoredLock& state, const Claim& claim, const LockName& name)
   }
   if (auto plan = join(state, claim)) return std::move(*plan);
   if (lost_above(state, claim, name)) return {.kind = Plan::Kind::lost};
-  const bool both_slots =
-      !state.leases.empty() && mode_of(state) == Mode::slots && claim.mode == Mode::slots;
-  if (both_slots && state.slots != claim.slots) return {.kind = Plan::Kind::other_slots};
   const bool stranger = !state.leases.contains(claim.owner);
   if (!stranger || !has_room(state, claim.mode, claim.slots)) return {};
   if (is_first(state.line, waiter_id(claim)))

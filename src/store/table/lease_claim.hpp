@@ -17,8 +17,7 @@ struct Plan {
     join,   // a hold in an ancestor's lease
     fresh,  // the first hold of a new lease
     refused,
-    other_slots,  // refused: the holders use another number of slots
-    lost,         // refused: a hold on which the claim relies was lost
+    lost,  // refused: a hold on which the claim relies was lost
   };
   Kind kind = Kind::refused;
   OwnerId owner = {};      // owner of the lease; empty if refused

@@ -169,10 +169,6 @@ Result<AcquireReply> acquire(const States& states,
     leave(states, claim, moment);
     return AcquireReply(*done);
   }
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    if (plans[i].kind == Plan::Kind::other_slots)
-      return other_slots(claim.names[i], states[i]->slots, claim);
-  }
   if (const auto refused = first_refused(plans)) {
     const Queued queued = queue_up(states, {claim, plans, *refused, queueing}, moment);
     StoredLock& state = *states[queued.which];

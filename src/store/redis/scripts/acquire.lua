@@ -13,7 +13,6 @@
 --                                  in its line or 0; its number from 0; ms for which a free name
 --                                  waits for the first in line, or -1; 1 if an ancestor holds it
 --                                  in a mode that we cannot join
---         {'slots', which, number}  its holders use another number of slots
 --         {'done', ms}              --once-per: so long ago the oldest success was granted
 --         {'lost', which}           a hold on which the caller relies was lost: it was revoked, or
 --                                   is gone and was not released
@@ -77,8 +76,6 @@ end
 local in_the_way
 for i, n in ipairs(names) do
   if not n.how then look(n) end
-  local number = other_slots(n)
-  if number then return {'slots', i - 1, number} end
   local bad = n.how == 'take' and next_token(n)
   if bad then return bad end
   local own = n.how == 'own' and not (in_the_way and names[in_the_way].how == 'own')

@@ -9,10 +9,3 @@ local function look(n)  -- sets n.how to 'take', 'turn' or 'busy'
   end
   n.how = not n.given_up and fits and may_take(n.lock, n.tag, n.line, n.waiters, me) or 'busy'
 end
-
--- Returns the number of slots that the name's holders use, if it differs from ours.
-local function other_slots(n)
-  if n.how ~= 'busy' or mode ~= 'slots' or not is_hash(n.lock) then return end
-  local _, number = mode_of(n.lock)
-  return number > 0 and number ~= slots and number
-end
