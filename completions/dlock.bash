@@ -8,7 +8,8 @@ _dlock_takes() {
     --url | --prefix | --connect-timeout | --quorum-delay | --sni | --and | -c | --command | \
       --replicas | --slots | -w | --wait | --timeout | -E | --conflict-exit-code | --max-waiters | \
       --ttl | -k | --kill-after | --splay | --min-hold | --max-hold | --once-per | --keep-last | \
-      --reason | --owner | --every | --host | --user | --format | --for | --if-owner | --if-token)
+      --reason | --notify | --notify-on | --owner | --every | --host | --user | --format | --for | \
+      --if-owner | --if-token)
       takes='text'
       ;;
     --password-file | --sentinel-password-file | --cacert | --cert | --key | --key-password-file | \
@@ -48,7 +49,7 @@ _dlock_words() {
       options+=' --and -c --command --replicas -s --shared -x --exclusive --slots -n --nb
         --nonblock -w --wait --timeout -E --conflict-exit-code --max-waiters --ttl -k --kill-after
         --signal --on-lost --contain --splay --min-hold --max-hold --no-renew --once-per
-        --keep-last --reason --result-file --metrics-dir'
+        --keep-last --reason --result-file --metrics-dir --notify --notify-on'
       ;;
     acquire)
       options+=' --json --replicas -s --shared -x --exclusive --slots -n --nb --nonblock -w --wait

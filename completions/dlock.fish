@@ -67,8 +67,8 @@ function __dlock_valued
         --sentinel-password-file --cacert --cacertdir --cert --key --key-password-file --sni \
         --log-format --color --config --and -c --command --replicas --slots -w --wait --timeout -E \
         --conflict-exit-code --max-waiters --ttl -k --kill-after --signal --on-lost --splay \
-        --min-hold --max-hold --once-per --keep-last --reason --result-file --metrics-dir --owner \
-        --every --while --host --user --format --for --if-owner --if-token
+        --min-hold --max-hold --once-per --keep-last --reason --result-file --metrics-dir --notify \
+        --notify-on --owner --every --while --host --user --format --for --if-owner --if-token
 end
 
 complete -c dlock -n '__dlock_in none' -a run -d 'Run CMD while holding the lock NAME'
@@ -76,7 +76,7 @@ complete -c dlock -n '__dlock_in none' -a acquire -d 'Take the lock NAME for sev
 complete -c dlock -n '__dlock_in none' -a renew -d 'Renew the lease of a lock taken by acquire'
 complete -c dlock -n '__dlock_in none' -a release -d 'Release a lock taken by acquire'
 complete -c dlock -n '__dlock_in none' -a wait -d 'Wait until NAME is free, without taking it'
-complete -c dlock -n '__dlock_in none' -a inspect -d 'Show the holders of NAME, their leases and the waiters'
+complete -c dlock -n '__dlock_in none' -a inspect -d 'Show the holders, the waiters and the last run'
 complete -c dlock -n '__dlock_in none' -a list -d 'List the locks, one a line'
 complete -c dlock -n '__dlock_in none' -a forget -d 'Forget the success that --once-per remembers'
 complete -c dlock -n '__dlock_in none' -a freeze -d 'Let no new run have NAME for a time'
@@ -134,6 +134,8 @@ complete -c dlock -n '__dlock_in run release' -l keep-last -x -d 'How long inspe
 complete -c dlock -n '__dlock_in run acquire freeze' -l reason -x -d 'Shown to waiters and by inspect (default: the CI job\'s URL)'
 complete -c dlock -n '__dlock_in run' -l result-file -r -F -d 'Write the outcome of the run to FILE, as JSON'
 complete -c dlock -n '__dlock_in run' -l metrics-dir -x -a '(__fish_complete_directories)' -d 'Count the run in a file of DIR, for node_exporter'
+complete -c dlock -n '__dlock_in run' -l notify -x -d 'Run COMMAND with the shell at certain events, told on its stdin'
+complete -c dlock -n '__dlock_in run' -l notify-on -x -d 'The events of --notify, separated by commas'
 complete -c dlock -n '__dlock_in acquire' -l json -d 'Write JSON instead of lines for a shell'
 complete -c dlock -n '__dlock_in renew release' -l owner -x -d 'The owner that acquire printed (default: from DLOCK_HOLDS)'
 complete -c dlock -n '__dlock_in renew' -l every -x -d 'Renew once per DUR (default with --while: ttl/3)'

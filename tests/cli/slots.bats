@@ -55,9 +55,9 @@ other_number() {
   enter a --slots 3 pool
   refused 75 '(wanted one of 4 slots)' -n --slots 4 pool
   refused 75 '1 of 3 slots held' -n --slots 2 pool
-  queue x --slots 4 pool
+  come x --slots 4 pool
   go a
-  inside x
+  enters x
   refused 75 '1 of 4 slots held' -n --slots 3 pool
   go x
 }

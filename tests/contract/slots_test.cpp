@@ -93,7 +93,7 @@ TEST_CASE("slots: a claim of another number waits until all present slots have e
       CHECK(refusal.holding.slots == 3);
     }
     Client waiter(backing);
-    waiter.wait_in_line();
+    waiter.wait_in_line(Queueing::polling);
     const Claim claim = claim_slot(4, name);
     waiter.must_be_busy(claim);
     // A claim that fits, but came later, does not overtake it.

@@ -175,7 +175,8 @@ TEST_CASE("a wait names the mode that is wanted unless that is plain") {
   CHECK(has(heard({waiting(5s)}, LogLevel::warn, Mode::shared), "waiting 5s to read \"n\", held"));
   CHECK(has(heard({waiting(5s)}, LogLevel::warn, Mode::exclusive),
             "waiting 5s to write \"n\", held"));
-  CHECK(has(heard({waiting(5s)}, LogLevel::warn, Mode::slots), "waiting 5s for one of 3 slots of \"n\","));
+  CHECK(has(heard({waiting(5s)}, LogLevel::warn, Mode::slots),
+            "waiting 5s for one of 3 slots of \"n\","));
 }
 
 TEST_CASE("a row of a wait keeps the holder longest, before the name that the user gave") {
