@@ -44,8 +44,7 @@ stand_in() { # PATH…: jobs that say under which lock they run, and with which 
 }
 # while_held NAME COMMAND…: runs it while another process holds the lock.
 while_held() {
-  local rc=0
-  rm -f let-go
+  local rc=0 && rm -f let-go
   dlock run "$1" -- sh -c 'touch held; until [ -e let-go ]; do sleep 0.02; done' 3>&- &
   eventually 10s test -e held
   "${@:2}" || rc=$?
@@ -323,13 +322,14 @@ step() {
   while read -r command; do run -0 sh -c "$command"; done <commands
   run -0 grep -h 'outcome="child"\|^dlock_up' "$folder"/*.prom
   assert_output $'dlock_runs_total{lock="nightly",outcome="child"} 1\ndlock_up 1'
-  metric=$(block 'max by (lock)' | grep -oE 'dlock_[a-z_]+\{[^}]*\}')
-  grep -qF "$metric" "$folder/dlock_nightly.prom"
+  grep -qF "$(block 'max by (lock)' | grep -oE 'dlock_[a-z_]+\{[^}]*\}')" "$folder/dlock_nightly.prom"
   run -1 env DLOCK_URL=sqlite:///nowhere/at/all sh -c "$(sed -n 2p commands); ! grep -q 'dlock_up 0' locks.prom"
   run -0 sh -c "$(block 'weekly-job && curl' | sed -E 's/^([^ ]+ +){5}//')"
   assert_output $'weekly-job under weekly: \ncurl under weekly: -fsS -m 10 https://ping.example/weekly'
   run -0 while_held weekly sh -c "$(block 'weekly-job && curl' | sed -E 's/^([^ ]+ +){5}//')"
   refute_output --partial curl
+  run -0 while_held nightly sh -c "$(block '--notify')"
+  assert_line --partial 'curl under nightly: -fsS -m 10 --data-binary @- https://chat.example/hook'
 }
 
 @test "agents: turns without a server, and the list tells who holds what" {
