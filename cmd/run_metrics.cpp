@@ -3,8 +3,10 @@
 
 #include "base/duration.hpp"
 #include "base/errno_text.hpp"
+#include "base/file_stem.hpp"
 #include "base/text.hpp"
 #include "cmd/prometheus_text.hpp"
+#include "core/run_words.hpp"
 #include "sys/file_bytes.hpp"
 #include "sys/unique_fd.hpp"
 #include "sys/whole_file.hpp"
@@ -31,8 +33,6 @@ namespace {
 
 constexpr std::size_t k_longest_file = 65536;
 constexpr Duration k_patience = 10s;
-
-constexpr std::array k_outcomes{"child", "busy", "done", "failed", "lost", "time_up", "signalled"};
 
 struct LastMetric {
   const char* name;
@@ -129,7 +129,8 @@ std::string run_metrics(std::string_view before, const std::string& name, const 
   const Values values = values_in(before);
   const std::string label = lock_label(name);
   std::string text = metric_heading("dlock_runs_total", "counter", "Runs that ended, by outcome.");
-  for (const std::string outcome : k_outcomes) {
+  for (const std::string outcome : outcome_words()) {
+    if (outcome == "taken") continue;  // acquire is not counted
     std::string series = "dlock_runs_total{" + label;
     series += ",outcome=\"" + outcome + "\"}";
     const std::uint64_t count = number_of(values, series) + (outcome == run.outcome ? 1 : 0);
@@ -153,7 +154,7 @@ Result<void> count_run(const std::string& directory,
   if (const int error = lock(in.get()); error != 0) return failed(error);
   Result<void> counted;
   for (const LockName& name : names) {
-    const std::string file = "dlock_" + percent_encode(name.text()) + ".prom";
+    const std::string file = "dlock_" + file_stem(name.text(), "-._") + ".prom";
     const std::string text = run_metrics(text_in(in.get(), file), name.text(), run);
     const int error = replace_file({.directory = in.get(), .name = file, .for_all = true}, text);
     if (error != 0) counted = failed(error);

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT
 #include "core/run_words.hpp"
 
+#include <array>
+
 namespace dlock {
 
+namespace {
+
+// In the order of Outcome::Kind.
+constexpr std::array k_outcomes{
+    "child", "taken", "busy", "done", "failed", "lost", "time_up", "signalled"};
+static_assert(k_outcomes.size() == static_cast<std::size_t>(Outcome::Kind::signalled) + 1);
+
+}  // namespace
+
 const char* outcome_word(const Outcome& outcome) {
-  switch (outcome.kind) {
-    case Outcome::Kind::child:
-      return outcome.child.kind == ChildStatus::Kind::not_started ? "failed" : "child";
-    case Outcome::Kind::taken:
-      return "taken";
-    case Outcome::Kind::busy:
-      return "busy";
-    case Outcome::Kind::done:
-      return "done";
-    case Outcome::Kind::failed:
-      return "failed";
-    case Outcome::Kind::lost:
-      return "lost";
-    case Outcome::Kind::time_up:
-      return "time_up";
-    case Outcome::Kind::signalled:
-      return "signalled";
-  }
-  return "failed";
+  const bool not_started =
+      outcome.kind == Outcome::Kind::child && outcome.child.kind == ChildStatus::Kind::not_started;
+  const Outcome::Kind kind = not_started ? Outcome::Kind::failed : outcome.kind;
+  return k_outcomes.at(static_cast<std::size_t>(kind));
+}
+
+std::span<const char* const> outcome_words() {
+  return k_outcomes;
 }
 
 }  // namespace dlock

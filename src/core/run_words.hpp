@@ -9,6 +9,7 @@
 #include "core/release_loop.hpp"
 
 #include <optional>
+#include <span>
 #include <variant>
 
 namespace dlock {
@@ -80,9 +81,10 @@ struct Outcome {
   }
 };
 
-// Returns the outcome as the result file and the metrics name it: "child", "busy", "done",
-// "failed", "lost", "time_up" or "signalled"; for acquire also "taken".
+// Returns the outcome as the result file and the metrics name it.
 const char* outcome_word(const Outcome& outcome);
+// Returns the words of all outcomes. "taken" is for acquire only.
+std::span<const char* const> outcome_words();
 
 // What to do besides the actions of every machine.
 namespace action {

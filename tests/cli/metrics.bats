@@ -72,10 +72,20 @@ runs() { value "dlock_$1.prom" "dlock_runs_total{lock=$1,outcome=$2}"; }
 }
 
 @test "a file that cannot be written keeps no other from its count" {
-  name=$(printf 'n%.0s' {1..300})
-  run -0 --separate-stderr "$DLOCK" run --and "$name" --and b a -- true
-  assert_stderr_has "file name too long"
+  mkdir "$DLOCK_METRICS_DIR/dlock_c.prom"
+  run -0 --separate-stderr "$DLOCK" run --and c --and b a -- true
+  assert_stderr_has "is a directory"
   [ "$(runs a child) $(runs b child)" = "1 1" ]
+}
+
+@test "long names that begin alike are counted, each in a file of its own" {
+  name=$(printf 'n%.0s' {1..300})
+  run -0 --separate-stderr "$DLOCK" run "$name" -- true
+  [ -z "$stderr" ] || fail "$stderr"
+  run -0 "$DLOCK" run "$name" -- true
+  run -0 "$DLOCK" run "${name}n" -- true
+  run -0 bash -c 'grep -h "outcome=.child" "$DLOCK_METRICS_DIR"/dlock_nnn*~*.prom | cut -d " " -f 2 | sort | xargs'
+  [ "$output" = "1 2" ] || fail "$output"
 }
 
 @test "two hundred runs at once: the counters add up to 200" {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What can go wrong only in the local store: files, directories and their rights.
+#include "base/file_stem.hpp"
 #include "store/local/local_file.hpp"
 #include "sys/wake_up.hpp"
 
@@ -322,8 +323,8 @@ TEST_CASE("local: file names are safe, short and different") {
   const std::string two = local::file_stem(std::string(511, '/'));
   CHECK(one.size() <= 200);
   CHECK(one != two);
-  CHECK(local::name_from_stem("%2e%2e") == "..");
-  CHECK_FALSE(local::name_from_stem(one).has_value());
+  CHECK(name_from_stem("%2e%2e") == "..");
+  CHECK_FALSE(name_from_stem(one).has_value());
 }
 
 TEST_CASE("local: a file that holds another name is refused") {

@@ -2,6 +2,7 @@
 #include "store/local/local_file.hpp"
 
 #include "base/errno_text.hpp"
+#include "base/file_stem.hpp"
 #include "base/text.hpp"
 #include "store/local/file_system.hpp"
 #include "store/local/sharing.hpp"
@@ -17,11 +18,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -33,10 +32,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// With ".lock" or ".json" a name of this length is below NAME_MAX, 255.
-constexpr std::size_t k_longest_stem = 200;
-constexpr std::size_t k_kept_of_long = 160;
-constexpr char k_cut_mark = '~';  // does not occur in an encoded name
 constexpr std::size_t k_largest_file = std::size_t{4} * 1024 * 1024;
 // Other users get no right, because a user who can read the file can also keep its flock(2).
 constexpr ::mode_t k_file_mode = 0660;
@@ -50,20 +45,6 @@ Error failed(std::string_view act, const std::string& path, int number = errno) 
 
 std::string full_path(const FileAt& file) {
   return file.path + '/' + file.name;
-}
-
-// Returns the FNV-1a hash of a name, for the name of its file. If two names have one hash, that is
-// only inconvenient: the file contains the name of its lock, and the store compares that name, so
-// two names never share a lock.
-std::string hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 0x100000001b3U;
-  }
-  std::array<char, 17> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
-  return digits.data();
 }
 
 // Returns the error for a directory that does not exist or may not be used.
@@ -180,14 +161,7 @@ Errc meaning_of(int number) {
 std::string file_stem(std::string_view name) {
   // The character '.' is encoded, too. So no file is named "..", is hidden, or ends like a file of
   // another kind.
-  std::string stem = percent_encode(name, "-_");
-  if (stem.size() <= k_longest_stem) return stem;
-  return stem.substr(0, k_kept_of_long) + k_cut_mark + hash_of(name);
-}
-
-std::optional<std::string> name_from_stem(std::string_view stem) {
-  if (stem.find(k_cut_mark) != std::string_view::npos) return std::nullopt;
-  return percent_decode(stem);
+  return dlock::file_stem(name, "-_");
 }
 
 Result<UniqueFd> open_directory(const Place& directory, bool made_if_missing) {

@@ -24,12 +24,10 @@ namespace dlock::local {
 // Returns the error code for an errno, after a call that failed on a file of the store.
 Errc meaning_of(int number);
 
-// Returns the name of a lock's file, without ".lock" or ".json".
+// Returns the name of a lock's file, without ".lock" or ".json" (base/file_stem.hpp). If two long
+// names have one hash, that is only inconvenient: the file contains the name of its lock, and the
+// store compares that name, so two names never share a lock.
 std::string file_stem(std::string_view name);
-
-// Returns the name of a lock from the name of its file. nullopt: the file's name has only the
-// beginning of a long lock name; the whole lock name is in the file.
-std::optional<std::string> name_from_stem(std::string_view stem);
 
 // Opens the directory. Before, checks which users may change it (Errc::denied), and whether another
 // kernel may (Errc::bad_config). `made_if_missing`: makes the directory, with mode 0700, if only

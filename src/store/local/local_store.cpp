@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "store/local/local_store.hpp"
 
+#include "base/file_stem.hpp"
 #include "base/text.hpp"
 #include "store/local/local_file.hpp"
 #include "store/local/local_url.hpp"
@@ -189,7 +190,7 @@ Result<std::optional<std::string>> LocalStore::listed_name(int directory,
   const auto lease = parse_state_file(**text);
   // The file is damaged, so the lock may be held: it is listed, and inspect says what is wrong with
   // the file.
-  if (!lease) return local::name_from_stem(stem);
+  if (!lease) return name_from_stem(stem);
   if (local::is_of_another_boot(*lease, machine_.stamp()) ||
       !lease_table::is_live(lease->state, machine_.now())) {
     return std::optional<std::string>();
