@@ -29,7 +29,7 @@ suite server empty modes cli supervise ticker clock_shim leases clocks replicas 
   run -0 "$DLOCK" run a -- sh -c '"$DLOCK" freeze --for 1h a && "$DLOCK" run -n a -- touch "$MARKER"'
   [ -e "$MARKER" ]
   run -75 "$DLOCK" run -n a -- true
-  [ "$(r hget dlock:holds:{dlock:a} frozen | wc -l)" = 1 ]
+  [ "$(r hget 'dlock:holds:{dlock:a}' frozen | wc -l)" = 1 ]
   [ "$(r pttl dlock:a)" -gt 3000000 ]
 }
 
@@ -85,7 +85,7 @@ gone_key() { [ "$(r exists "$1")" = 0 ]; }
 }
 
 @test "freeze, unfreeze: an error about one name does not keep the others from it" {
-  r set dlock:holds:{dlock:bad} text
+  r set 'dlock:holds:{dlock:bad}' text
   "$DLOCK" freeze --for 1h bad good
   run -75 "$DLOCK" run -n good -- true
   run -75 "$DLOCK" run -n bad -- true

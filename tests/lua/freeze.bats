@@ -138,6 +138,7 @@ frozen_until() { r hget "$H" frozen | cut -d ' ' -f 1; }
 }
 
 @test "a claim of several names keeps each frozen one again, and no other" {
+  # shellcheck disable=SC2034  # for lua.bash
   NAMES=(n m)
   freeze 60000
   r del "$K"
