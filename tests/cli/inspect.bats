@@ -126,7 +126,7 @@ END
   more --slots 3 >/dev/null
   run -75 --separate-stderr "$DLOCK" run -n --slots 3 "$(fresh)" -- touch "$MARKER"
   assert_stderr_has '3 of 3 slots held, by'
-  run -64 --separate-stderr "$DLOCK" run -n --slots 4 "$(fresh)" -- touch "$MARKER"
+  run -75 --separate-stderr "$DLOCK" run -n --slots 4 "$(fresh)" -- touch "$MARKER"
   assert_stderr_has 3
   assert_stderr_has 4
   let_go
