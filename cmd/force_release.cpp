@@ -232,7 +232,9 @@ ExitStatus force_release_command(const CommandLine& line, const Settings& settin
       // Without --now only a kept hold is deleted (--min-hold); no command runs under it.
       log(LogLevel::warn,
           "deleted " + shown + "; the lock was " + holder_text(reply->before) +
-              (line.now ? "; the command may still run when the next holder starts" : ""));
+              (reply->before.frozen ? "; it stays frozen"
+               : line.now           ? "; the command may still run when the next holder starts"
+                                    : ""));
       return ExitStatus::ok;
     case RevokeVerdict::revoked:
       break;

@@ -137,6 +137,31 @@ frozen_until() { r hget "$H" frozen | cut -d ' ' -f 1; }
   kill "$EAR"
 }
 
+@test "unfreeze 'unfrozen' and freeze leave a lock that another program took from a freeze" {
+  local again
+  for again in unfreeze freeze; do
+    for kind in plain reader; do
+      r flushall
+      freeze 60000
+      r del "$K"
+      r hset "$K" java:1 1
+      [ "$kind" != reader ] || { r hset "$K" mode read && r set "$(lease java:1)" 1 px 30000; }
+      r pexpire "$K" 30000
+      before=$(r hgetall "$K")
+      run -0 $again
+      [ "$(r hgetall "$K")" = "$before" ]
+      ttl_between "$K" 20000 30000
+    done
+  done
+  r flushall
+  freeze 50
+  sleep 0.2 # the records outlast it
+  r hset "$K" java:1 1
+  run -0 unfreeze
+  assert_output nothing
+  [ "$(r hgetall "$K" | xargs)" = "java:1 1" ]
+}
+
 @test "a claim of several names keeps each frozen one again, and no other" {
   # shellcheck disable=SC2034  # for lua.bash
   NAMES=(n m)

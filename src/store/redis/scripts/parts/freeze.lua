@@ -39,8 +39,13 @@ local function end_freeze(lock, holds)
   redis.call('HDEL', holds, 'frozen')
   local all = redis.call('HGETALL', holds)
   for i = 1, #all, 2 do
-    local kept = all[i]:match('#kept$') and all[i + 1]:find('^{"token":0,')
-    if kept then redis.call('DEL', lock, holds) end  -- a freeze keeps a lock alone
+    local owner = all[i]:match('^(.*)#kept$')
+    if owner and all[i + 1]:find('^{"token":0,') then
+      redis.call('HDEL', holds, all[i])
+      -- Another program may have taken the name since the freeze ended, or its key was deleted.
+      local counts = is_hash(lock) and redis.call('HGETALL', lock) or {}
+      if #counts == 2 and counts[1] == owner then redis.call('DEL', lock, holds) end
+    end
   end
   return left, record
 end
