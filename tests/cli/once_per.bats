@@ -49,7 +49,7 @@ forget() {
   run -0 "$DLOCK" run --once-per 1h job -- true
   run -0 "$DLOCK" inspect job
   assert_line -n 0 'job: free'
-  assert_line -n 1 --regexp '^  a run that began [0-9.]+m?s ago succeeded; --once-per remembers it for (59m[0-9.]*s?|1h) more$'
+  assert_line -n 2 --regexp '^  a run that began [0-9.]+m?s ago succeeded; --once-per remembers it for (59m[0-9.]*s?|1h) more$'
   run -0 json '[(s["age_ms"] < 60000, s["left_ms"] > 3500000) for s in [d["locks"][0]["success"]]]' < <("$DLOCK" inspect --json job)
   assert_output '[[true, true]]'
   # Who holds it goes on.
