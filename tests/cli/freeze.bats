@@ -68,8 +68,8 @@ gone_key() { [ "$(r exists "$1")" = 0 ]; }
   hold b
   "$DLOCK" freeze --for 1h --reason later b
   run -0 script -qec "$DLOCK list" /dev/null
-  assert_line --regexp '^a +[^ ]+ +frozen +(59m[0-9.]*s?|1h) +upgrade'
-  assert_line --regexp '^b +[^ ]+ +frozen .* sh; frozen by .* more: lat'
+  assert_line --regexp '^a +[^ ]+ +frozen +(59m[0-9.]*s?|1h) +upg'
+  assert_line --regexp '^b +[^ ]+ +frozen .* sh; frozen'
 }
 
 @test "freeze without a time, with a bad one, or without a name is refused" {
