@@ -120,7 +120,7 @@ token_of_dlock() { "$DLOCK" run -w 20s "$N" -- sh -c 'echo $DLOCK_TOKEN'; }
   ends 20s a "exit 0"
   asked refused x try "$K" 60000 0
   eventually 20s taken_by_shedlock
-  asked released x unlock "$K"
+  asked released y unlock "$K"
 }
 taken_by_shedlock() { [ "$(ask y try "$K" 60000 0)" = acquired ]; }
 
