@@ -60,12 +60,12 @@ Claim make_claim(std::vector<LockName> names,
                  HolderInfo who,
                  const Settings& settings);
 
-// Returns the claim of a command that inspects a lock and waits for its changes, but acquires
-// nothing.
 // Returns for how long the store is to remember how a run ended: the setting, or by default a day
 // where that costs no further write.
 Duration keep_last(const LockStore& store, const Settings& settings);
 
+// Returns the claim of a command that inspects a lock and waits for its changes, but acquires
+// nothing.
 Claim bystander(const LockName& name);
 
 // Makes the claim of a run depend on the holds of `acquire` that it is nested in, if they are in

@@ -64,8 +64,9 @@ Row row_of(const NamedHolding& lock) {
   row[c_command] = short_command(first.who);
   if (holding.frozen) {
     row[c_command] += "; " + frozen_text(*holding.frozen);
-  } else if (!first.who.reason.empty())
+  } else if (!first.who.reason.empty()) {
     row[c_command] += ": " + printable(first.who.reason);
+  }
   return row;
 }
 

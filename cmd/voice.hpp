@@ -21,7 +21,7 @@ namespace dlock {
 class Voice final : public RunListener {
  public:
   // `mode` and `slots`: those of the claim. `store`: the store's address for messages. `notifier`:
-  // is told of the events that it wants; may be null.
+  // gets the events that it wants; may be null.
   Voice(std::vector<LockName> names,
         Mode mode,
         std::string store = "the store",

@@ -19,8 +19,8 @@ constexpr std::size_t k_longest_stem = 200;
 constexpr std::size_t k_kept_of_long = 160;
 constexpr char k_cut_mark = '~';  // does not occur in an encoded name
 
-// Returns the FNV-1a hash of a name. Two names with one hash are unlikely, but possible: whoever
-// uses the file must compare the name that the file contains.
+// Returns the FNV-1a hash of a name. Two names with one hash are unlikely, but possible: a reader
+// of the file must compare the name that the file contains.
 std::string hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const char c : text) {

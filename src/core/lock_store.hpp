@@ -182,6 +182,7 @@ struct RevokeOrder {
   std::optional<OwnerId> if_owner;
   std::optional<FencingToken> if_token;
 };
+
 // What freezes a name.
 struct FreezeOrder {
   OwnerId owner;   // a new owner, for the hold that keeps a free name taken
