@@ -179,13 +179,4 @@ inline std::optional<ReportedEnd> end_from(const Json& object) {
   return end;
 }
 
-inline Json object_from(const RunEnd& end) {
-  Json object{{"outcome", end.outcome}};
-  if (end.exit_status) object["exit_status"] = *end.exit_status;
-  if (end.signal) object["signal"] = *end.signal;
-  if (end.waited) object["waited_ms"] = to_ms(*end.waited);
-  if (end.keep != Duration::zero()) object["keep_ms"] = to_ms(end.keep);
-  return object;
-}
-
 }  // namespace dlock::json_object

@@ -107,11 +107,11 @@ Json object_from(const lease_table::LastNote& last) {
               {"since_ms", run.since_ms},
               {"ended_ms", run.ended_ms},
               {"newest", last.newest},
-              {"until_ms", last.until_ms}};
-  object.update(object_from(RunEnd{.outcome = run.outcome,
-                                   .exit_status = run.exit_status,
-                                   .signal = run.signal,
-                                   .waited = run.waited}));
+              {"until_ms", last.until_ms},
+              {"outcome", run.outcome}};
+  if (run.exit_status) object["exit_status"] = *run.exit_status;
+  if (run.signal) object["signal"] = *run.signal;
+  if (run.waited) object["waited_ms"] = to_ms(*run.waited);
   object.update(object_from(run.who, Duration::zero()));
   return object;
 }
