@@ -12,13 +12,16 @@ namespace dlock {
 
 namespace {
 
+bool is_held_by_run(const Holding& holding) {
+  return !is_only_kept(holding) && !is_only_frozen(holding);
+}
+
 std::optional<std::string> held(const Holding& holding) {
-  return is_only_kept(holding) || is_only_frozen(holding) ? "0" : "1";
+  return is_held_by_run(holding) ? "1" : "0";
 }
 
 std::optional<std::string> holders(const Holding& holding) {
-  return is_only_kept(holding) || is_only_frozen(holding) ? "0"
-                                                          : std::to_string(holding.owner_count);
+  return is_held_by_run(holding) ? std::to_string(holding.owner_count) : "0";
 }
 
 std::optional<std::string> frozen(const Holding& holding) {

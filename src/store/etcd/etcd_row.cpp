@@ -39,8 +39,8 @@ Duration note_life(const StoredLock& state, const Moment& moment) {
     life = std::max<Duration>(life, std::chrono::milliseconds(state.success->until_ms - now));
   if (state.last)
     life = std::max<Duration>(life, std::chrono::milliseconds(state.last->until_ms - now));
-  if (const auto* const freeze = lease_table::freeze_in(state, moment))
-    life = std::max<Duration>(life, std::chrono::milliseconds(freeze->until_ms - now));
+  if (const auto left = lease_table::freeze_left(state, moment))
+    life = std::max<Duration>(life, *left);
   return life;
 }
 

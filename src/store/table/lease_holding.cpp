@@ -105,11 +105,9 @@ std::optional<LastSuccess> last_success(const StoredLock& state, const Moment& m
 }
 
 std::optional<Freeze> freeze_of(const StoredLock& state, const Moment& moment) {
-  const FreezeNote* const note = freeze_in(state, moment);
-  if (note == nullptr) return std::nullopt;
-  return Freeze{.who = note->who,
-                .since_ms = note->since_ms,
-                .left = std::chrono::milliseconds(note->until_ms - wall_ms(moment))};
+  const auto left = freeze_left(state, moment);
+  if (!left) return std::nullopt;
+  return Freeze{.who = state.frozen->who, .since_ms = state.frozen->since_ms, .left = *left};
 }
 
 Holding in_the_way(const StoredLock& state, const Claim& claim, const Moment& moment) {

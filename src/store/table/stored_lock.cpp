@@ -97,19 +97,21 @@ void drop_dead(StoredLock& state, StoreTime now) {
   if (state.foreign && !is_live(*state.foreign, now)) state.foreign.reset();
 }
 
-const FreezeNote* freeze_in(const StoredLock& state, const Moment& moment) {
-  const bool lasts = state.frozen && wall_ms(moment) < state.frozen->until_ms;
-  return lasts ? &*state.frozen : nullptr;
+std::optional<std::chrono::milliseconds> freeze_left(const StoredLock& state,
+                                                     const Moment& moment) {
+  if (!state.frozen || wall_ms(moment) >= state.frozen->until_ms) return std::nullopt;
+  return std::chrono::milliseconds(state.frozen->until_ms - wall_ms(moment));
 }
 
 void keep_frozen(StoredLock& state, const OwnerId& owner, const Moment& moment) {
-  const FreezeNote* const freeze = freeze_in(state, moment);
-  if (freeze == nullptr || !state.leases.empty() || state.foreign) return;
-  const std::chrono::milliseconds left(freeze->until_ms - wall_ms(moment));
-  HoldRecord record{
-      .id = hold_id(owner, k_kept), .who = freeze->who, .since_ms = freeze->since_ms, .kept = true};
+  const auto left = freeze_left(state, moment);
+  if (!left || !state.leases.empty() || state.foreign) return;
+  HoldRecord record{.id = hold_id(owner, k_kept),
+                    .who = state.frozen->who,
+                    .since_ms = state.frozen->since_ms,
+                    .kept = true};
   state.leases[owner] = {
-      .holds = {{k_kept, std::move(record)}}, .expires = moment.now + left, .revoked_by = {}};
+      .holds = {{k_kept, std::move(record)}}, .expires = moment.now + *left, .revoked_by = {}};
 }
 
 void note_release(StoredLock& state, const std::string& hold_id, const Moment& moment) {

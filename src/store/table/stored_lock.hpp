@@ -168,8 +168,8 @@ void make_free(StoredLock& state);  // removes leases, foreign hold and waiters
 void drop_dead(StoredLock& state, StoreTime now);
 void extend(Lease& lease, Duration ttl, StoreTime now);  // never shortens the lease
 
-// Returns the freeze that has not ended; null: the name is not frozen.
-const FreezeNote* freeze_in(const StoredLock& state, const Moment& moment);
+// Returns how long the name stays frozen: a positive time; nullopt: it is not frozen.
+std::optional<std::chrono::milliseconds> freeze_left(const StoredLock& state, const Moment& moment);
 // Gives a name that is frozen and otherwise free the lease that keeps it, for `owner`.
 void keep_frozen(StoredLock& state, const OwnerId& owner, const Moment& moment);
 

@@ -14,6 +14,7 @@
 namespace dlock {
 
 using lease_table::names_of;
+using lease_table::StoredLock;
 
 namespace {
 
@@ -48,7 +49,7 @@ Result<void> TableStore::change(const std::vector<LockName>& names,
     newer = too_new(names, states);
     if (newer) return Step{};
     std::vector<lease_table::Line> before;
-    for (const lease_table::StoredLock* state : states)
+    for (const StoredLock* state : states)
       before.push_back(state->line);
     Step step = what(states, moment);
     for (std::size_t i = 0; i < states.size(); ++i) {
@@ -77,8 +78,8 @@ Result<AcquireReply> TableStore::acquire(const Claim& claim, Queueing queueing, 
       return Step{};
     }
     const bool keeps_again =
-        std::any_of(states.begin(), states.end(), [&](const lease_table::StoredLock* state) {
-          return lease_table::freeze_in(*state, moment) != nullptr &&
+        std::any_of(states.begin(), states.end(), [&](const StoredLock* state) {
+          return lease_table::freeze_left(*state, moment).has_value() &&
                  !lease_table::is_live(*state, moment.now);
         });
     reply = lease_table::acquire(states, claim, moment, traits().line ? queueing : Queueing::no);
@@ -175,11 +176,18 @@ Result<ReleaseVerdict> TableStore::release(const Holds& holds,
   return verdict;
 }
 
-Result<RevokeReply> TableStore::revoke(const LockName& name, const RevokeOrder& order, Time limit) {
+// Changes one name for a command that makes no claim.
+Result<void> TableStore::change_one(const LockName& name, Time limit, const ChangeOne& what) {
   if (auto key = key_of(name); !key) return key.error();
+  return change({name}, Occasion{}, limit, [&](const States& states, const Moment& moment) {
+    return what(*states.front(), moment);
+  });
+}
+
+Result<RevokeReply> TableStore::revoke(const LockName& name, const RevokeOrder& order, Time limit) {
   RevokeReply reply;
-  auto done = change({name}, Occasion{}, limit, [&](const States& states, const Moment& moment) {
-    reply = lease_table::revoke(*states.front(), order, moment);
+  auto done = change_one(name, limit, [&](StoredLock& state, const Moment& moment) {
+    reply = lease_table::revoke(state, order, moment);
     const bool done_so =
         reply.verdict == RevokeVerdict::revoked || reply.verdict == RevokeVerdict::deleted;
     Step step{.writes = done_so, .tells = done_so};
@@ -192,10 +200,9 @@ Result<RevokeReply> TableStore::revoke(const LockName& name, const RevokeOrder& 
 }
 
 Result<std::optional<LastSuccess>> TableStore::forget(const LockName& name, Time limit) {
-  if (auto key = key_of(name); !key) return key.error();
   std::optional<LastSuccess> known;
-  auto done = change({name}, Occasion{}, limit, [&](const States& states, const Moment& moment) {
-    known = lease_table::forget(*states.front(), moment);
+  auto done = change_one(name, limit, [&](StoredLock& state, const Moment& moment) {
+    known = lease_table::forget(state, moment);
     return Step{.writes = known.has_value()};
   });
   if (!done) return done.error();
@@ -203,10 +210,9 @@ Result<std::optional<LastSuccess>> TableStore::forget(const LockName& name, Time
 }
 
 Result<Holding> TableStore::freeze(const LockName& name, const FreezeOrder& order, Time limit) {
-  if (auto key = key_of(name); !key) return key.error();
   Holding before;
-  auto done = change({name}, Occasion{}, limit, [&](const States& states, const Moment& moment) {
-    before = lease_table::freeze(*states.front(), order, moment);
+  auto done = change_one(name, limit, [&](StoredLock& state, const Moment& moment) {
+    before = lease_table::freeze(state, order, moment);
     return Step{.writes = true, .tells = true};
   });
   if (!done) return done.error();
@@ -214,10 +220,9 @@ Result<Holding> TableStore::freeze(const LockName& name, const FreezeOrder& orde
 }
 
 Result<std::optional<Freeze>> TableStore::unfreeze(const LockName& name, Time limit) {
-  if (auto key = key_of(name); !key) return key.error();
   std::optional<Freeze> known;
-  auto done = change({name}, Occasion{}, limit, [&](const States& states, const Moment& moment) {
-    known = lease_table::unfreeze(*states.front(), moment);
+  auto done = change_one(name, limit, [&](StoredLock& state, const Moment& moment) {
+    known = lease_table::unfreeze(state, moment);
     return Step{.writes = known.has_value(), .tells = known.has_value()};
   });
   if (!done) return done.error();
@@ -269,7 +274,7 @@ HandOff TableStore::look(Time limit) {
   (void)read(names_of(watched_), limit, [&](const States& states, const Moment& moment) {
     std::string now_seen;
     if (const auto* claim = std::get_if<Claim>(&watched_)) {
-      for (lease_table::StoredLock* state : states)
+      for (StoredLock* state : states)
         lease_table::tidy(*state, moment);
       now_seen = lease_table::signature_of(states, *claim);
     }

@@ -121,6 +121,8 @@ class TableStore : public LockStore {
                       Time limit,
                       const Change& what);
   Result<void> change(const Holds& holds, Time limit, const Change& what);
+  using ChangeOne = std::function<Step(lease_table::StoredLock&, const Moment&)>;
+  Result<void> change_one(const LockName& name, Time limit, const ChangeOne& what);
   Result<Watching> watch_for(Watched what, const std::vector<std::string>& ids, Time limit);
   HandOff look(Time limit);
   void look_soon();

@@ -51,7 +51,7 @@ bool is_living(const Place& place, StoreTime now) {
 void tidy(StoredLock& state, const Moment& moment) {
   drop_dead(state, moment.now);
   std::erase_if(state.line, [&](const Place& one) { return !is_living(one, moment.now); });
-  if (freeze_in(state, moment) == nullptr) state.frozen.reset();
+  if (!freeze_left(state, moment)) state.frozen.reset();
   if (state.frozen) keep_frozen(state, OwnerId(state.frozen->owner), moment);
 }
 
@@ -131,8 +131,7 @@ Sight look_from_line(const States& states, const Claim& claim, const Moment& mom
       note(lease.expires);
     if (state->foreign)
       note(std::min(state->foreign->until.value_or(StoreTime::max()), moment.now + k_foreign_look));
-    if (const FreezeNote* const freeze = freeze_in(*state, moment))
-      note(moment.now + std::chrono::milliseconds(freeze->until_ms - wall_ms(moment)));
+    if (const auto left = freeze_left(*state, moment)) note(moment.now + *left);
     const std::uint64_t place = number_of(state->line, me);
     if (place == 0) continue;
     if (sight.place == 0) sight.place = place;
