@@ -198,6 +198,11 @@ constexpr auto k_forms = std::to_array<NoticeForm>({
     {K::unreachable, L::info, "unknown", [](N notice, Name name) {
        return name + ": " + notice.text + "; trying again"; }, nullptr,
      [](N notice, Name name) { return cannot_renew(notice, name) + "; trying again"; }},
+    {K::unavailable, L::error, "unavailable", [](N notice, Name name) {
+       return "skipped " + name + ": the store is away (--on-unavailable skip): " + notice.text; }},
+    {K::unlocked, L::error, "unlocked", [](N notice, Name name) {
+       return "running the command WITHOUT " + name +
+              ": the store is away (--on-unavailable run): " + notice.text; }},
     {K::granted, L::info, "granted", granted_text, granted_fields},
     {K::renewed, L::info, "renewed", renewed_text},
     {K::moved, L::warn, "moved", moved_text, moved_fields},

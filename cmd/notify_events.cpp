@@ -14,8 +14,8 @@ namespace dlock {
 namespace {
 
 // In the order of NotifyEvent.
-constexpr std::array<std::string_view, 7> k_words{
-    "granted", "busy", "done", "lost", "time_up", "failed", "unavailable"};
+constexpr std::array<std::string_view, 8> k_words{
+    "granted", "busy", "done", "lost", "time_up", "failed", "unavailable", "unlocked"};
 
 using Told = Notice::Kind;
 constexpr std::array k_notices{std::pair{Told::granted, NotifyEvent::granted},
@@ -24,7 +24,9 @@ constexpr std::array k_notices{std::pair{Told::granted, NotifyEvent::granted},
                                std::pair{Told::revoked, NotifyEvent::lost},
                                std::pair{Told::lapsing, NotifyEvent::lost},
                                std::pair{Told::lost_at_release, NotifyEvent::lost},
-                               std::pair{Told::time_up, NotifyEvent::time_up}};
+                               std::pair{Told::time_up, NotifyEvent::time_up},
+                               std::pair{Told::unavailable, NotifyEvent::unavailable},
+                               std::pair{Told::unlocked, NotifyEvent::unlocked}};
 
 }  // namespace
 
@@ -55,8 +57,7 @@ std::optional<NotifyEvent> notify_event(const Notice& notice) {
 
 std::optional<NotifyEvent> notify_event(const Outcome& outcome) {
   using Kind = Outcome::Kind;
-  const bool ended = outcome.kind == Kind::child;
-  if (ended && outcome.child.kind == ChildStatus::Kind::not_started) return NotifyEvent::failed;
+  if (outcome.not_started()) return NotifyEvent::failed;
   if (outcome.kind == Kind::busy) return NotifyEvent::busy;
   if (outcome.kind != Kind::failed) return {};
   return status_of(outcome.error.code) == ExitStatus::unavailable ? NotifyEvent::unavailable

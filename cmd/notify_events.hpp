@@ -20,6 +20,7 @@ enum class NotifyEvent {
   time_up,      // the time of --max-hold or --no-renew is over
   failed,       // another failure: the command was not started
   unavailable,  // the store could not be reached: the command was not started
+  unlocked,     // --on-unavailable run: the command runs without the lock
 };
 
 constexpr std::array k_notify_default{NotifyEvent::busy,
@@ -27,7 +28,8 @@ constexpr std::array k_notify_default{NotifyEvent::busy,
                                       NotifyEvent::lost,
                                       NotifyEvent::time_up,
                                       NotifyEvent::failed,
-                                      NotifyEvent::unavailable};
+                                      NotifyEvent::unavailable,
+                                      NotifyEvent::unlocked};
 
 std::string_view notify_word(NotifyEvent event);
 // Reads words separated by commas. Errc::bad_usage: there is no such event, or no event at all.

@@ -57,10 +57,12 @@ ExitStatus busy_status(const Settings& settings) {
 int status_of(const Outcome& outcome, const Settings& settings) {
   switch (outcome.kind) {
     case Outcome::Kind::child:
+    case Outcome::Kind::unlocked:
       return status_of(outcome.child);
     case Outcome::Kind::taken:
       return static_cast<int>(ExitStatus::ok);
     case Outcome::Kind::busy:
+    case Outcome::Kind::unavailable:
       return static_cast<int>(busy_status(settings));
     case Outcome::Kind::done:
       return settings.conflict_exit_code.value_or(static_cast<int>(ExitStatus::ok));

@@ -38,7 +38,8 @@ std::vector<std::string> child_words(const CommandLine& line) {
   return shell_words(*line.shell_command);
 }
 
-// `nested`: the run is below one that holds the lock, which need not spread what it starts.
+// `nested`: the run is below one that holds the lock, which need not spread what it starts. If the
+// store is away, the hold above is about to end, and nothing may run below it without the lock.
 RunTerms make_terms(const Settings& settings,
                     const LeaseTerms& lease,
                     bool nested,
@@ -46,6 +47,7 @@ RunTerms make_terms(const Settings& settings,
   return {.lease = lease,
           .acquire = acquire_terms(settings),
           .on_lost = settings.on_lost,
+          .on_unavailable = nested ? OnUnavailable::fail : settings.on_unavailable,
           .contain = settings.contain,
           .renew = settings.renew,
           .min_hold = settings.min_hold,
@@ -79,10 +81,8 @@ void write_result(const ResultFile& file,
                   const Outcome& outcome,
                   const std::vector<std::string>& words,
                   int exit_status) {
-  const bool not_started =
-      outcome.kind == Outcome::Kind::child && outcome.child.kind == ChildStatus::Kind::not_started;
   const std::string error =
-      not_started ? exec_failure(outcome.child.value, words) : outcome.error.text;
+      outcome.not_started() ? exec_failure(outcome.child.value, words) : outcome.error.text;
   const auto written = file.write(result_json(names, outcome, error, exit_status));
   if (!written) log(LogLevel::warn, written.error().text);
 }
@@ -137,8 +137,7 @@ void report_end(const Outcome& outcome,
   if (outcome.kind == Outcome::Kind::busy) voice.busy(*outcome.refusal, outcome.seen_ago);
   if (outcome.kind == Outcome::Kind::failed)
     report(failure(outcome, voice.names()), settings, json);
-  if (outcome.kind != Outcome::Kind::child) return;
-  if (outcome.child.kind != ChildStatus::Kind::not_started) return;
+  if (!outcome.not_started()) return;
   const std::string text = exec_failure(outcome.child.value, words);
   log(LogLevel::error, {.text = text}, json);
 }
@@ -160,8 +159,9 @@ void notify_end(Notifier& notifier, const Outcome& outcome, std::string json) {
                            const Signals& signals) {
   const ChildStatus& child = outcome.child;
   if (outcome.kind == Outcome::Kind::signalled) signals.die_by(outcome.signal);
-  if (outcome.kind == Outcome::Kind::child && child.kind == ChildStatus::Kind::signalled)
-    signals.die_by(child.value);
+  const bool ended =
+      outcome.kind == Outcome::Kind::child || outcome.kind == Outcome::Kind::unlocked;
+  if (ended && child.kind == ChildStatus::Kind::signalled) signals.die_by(child.value);
   end_with(status_of(outcome, settings));  // reached even after die_by() if we are pid 1
 }
 

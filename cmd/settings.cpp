@@ -3,22 +3,15 @@
 
 #include "base/duration.hpp"
 #include "base/text.hpp"
+#include "cmd/setting_values.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
-#include <csignal>
-#include <cstdlib>
-#include <cstring>
+#include <utility>
 
 namespace dlock {
 
 namespace {
-
-Error wrong(std::string_view value, std::string_view expected) {
-  return {Errc::bad_usage, in_quotes(shortened(value, 80)) + " is not " + std::string(expected)};
-}
 
 template <auto Member>
 Result<void> set_text(Settings& settings, std::string_view value) {
@@ -34,39 +27,8 @@ Result<void> set_duration(Settings& settings, std::string_view value) {
   return {};
 }
 
-Result<void> set_bool(bool& to, std::string_view value) {
-  if (value == "true" || value == "1" || value == "yes" || value == "on") {
-    to = true;
-  } else if (value == "false" || value == "0" || value == "no" || value == "off" || value.empty()) {
-    to = false;
-  } else {
-    return wrong(value, "true or false");
-  }
-  return {};
-}
-
-Result<int> parse_int(std::string_view value, int least, int most, std::string_view expected) {
-  int number = 0;
-  const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (status != std::errc() || end != value.data() + value.size() || number < least ||
-      number > most) {
-    return wrong(value, expected);
-  }
-  return number;
-}
-
-// Accepts "TERM", "SIGTERM" or a number, as kill(1) does.
 Result<void> set_signal(Settings& settings, std::string_view value) {
-  std::string_view name = value;
-  if (name.starts_with("SIG")) name.remove_prefix(3);
-  for (int number = 1; number < NSIG; ++number) {
-    const char* const known = ::sigabbrev_np(number);
-    if (known != nullptr && name == known) {
-      settings.stop_signal = number;
-      return {};
-    }
-  }
-  auto number = parse_int(value, 1, NSIG - 1, "a signal: write TERM, INT, HUP, USR1 or a number");
+  auto number = parse_signal(value);
   if (!number) return number.error();
   settings.stop_signal = *number;
   return {};
@@ -165,9 +127,7 @@ Result<void> set_quiet(Settings& settings, std::string_view value) {
 }
 
 Result<void> set_log_format(Settings& settings, std::string_view value) {
-  if (value != "text" && value != "json") return wrong(value, "text or json");
-  settings.log_json = value == "json";
-  return {};
+  return set_word(settings.log_json, value, {{"text", false}, {"json", true}});
 }
 
 // If `value` is true, sets the mode to `Which`. If `value` is false, and the mode is `Which`, sets
@@ -235,9 +195,14 @@ Result<void> set_max_waiters(Settings& settings, std::string_view value) {
 }
 
 Result<void> set_on_lost(Settings& settings, std::string_view value) {
-  if (value != "stop" && value != "warn") return wrong(value, "stop or warn");
-  settings.on_lost = value == "stop" ? OnLost::stop : OnLost::warn;
-  return {};
+  return set_word(settings.on_lost, value, {{"stop", OnLost::stop}, {"warn", OnLost::warn}});
+}
+
+Result<void> set_on_unavailable(Settings& settings, std::string_view value) {
+  return set_word(
+      settings.on_unavailable,
+      value,
+      {{"fail", OnUnavailable::fail}, {"skip", OnUnavailable::skip}, {"run", OnUnavailable::run}});
 }
 
 Result<void> set_contain(Settings& settings, std::string_view value) {
@@ -245,14 +210,10 @@ Result<void> set_contain(Settings& settings, std::string_view value) {
 }
 
 Result<void> set_color(Settings& settings, std::string_view value) {
-  constexpr std::array<std::pair<std::string_view, ColorMode>, 3> k_modes{
-      {{"auto", ColorMode::automatic}, {"always", ColorMode::always}, {"never", ColorMode::never}}};
-  for (const auto& [word, mode] : k_modes) {
-    if (value != word) continue;
-    settings.color = mode;
-    return {};
-  }
-  return wrong(value, "auto, always or never");
+  return set_word(
+      settings.color,
+      value,
+      {{"auto", ColorMode::automatic}, {"always", ColorMode::always}, {"never", ColorMode::never}});
 }
 
 using S = Settings;
@@ -335,6 +296,9 @@ constexpr auto k_settings = std::to_array<Setting>({
     {"on-lost", "--on-lost", "stop|warn",
      "what happens to CMD when the lease cannot be renewed (default stop)", k_run,
      &set_on_lost, "stop"},
+    {"on-unavailable", "--on-unavailable", "fail|skip|run",
+     "what happens when the store is away: run starts CMD without the lock (default fail)", k_run,
+     &set_on_unavailable, "fail"},
     {"contain", "--contain", "",
      "hold the lock until every descendant of CMD has ended", k_run, &set_contain},
     {"splay", "--splay", "DUR",
@@ -365,7 +329,7 @@ constexpr auto k_settings = std::to_array<Setting>({
      &set_text<&S::notify>},
     {"notify-on", "--notify-on", "LIST",
      "the events of --notify, separated by commas", k_run, &set_notify_on,
-     "busy,done,lost,time_up,failed,unavailable"},
+     "busy,done,lost,time_up,failed,unavailable,unlocked"},
 });
 // clang-format on
 

@@ -10,6 +10,7 @@
 #include "base/result.hpp"
 #include "base/secret.hpp"
 #include "cmd/notify_events.hpp"
+#include "core/patience.hpp"
 #include "core/stop_plan.hpp"
 #include "sys/tls_settings.hpp"
 
@@ -66,6 +67,7 @@ struct Settings {
   std::optional<Duration> kill_after;
   int stop_signal = 15;
   OnLost on_lost = OnLost::stop;
+  OnUnavailable on_unavailable = OnUnavailable::fail;
   bool contain = false;
   bool nonblock = false;  // as if `wait` were zero
   std::optional<std::string> reason;

@@ -105,8 +105,10 @@ void Voice::on_notice(const Notice& notice) {
   say(form.level,
       {.name = form.event, .text = text, .fields = notice_fields(notice)},
       notifies ? &json : nullptr);
-  const bool done = event == NotifyEvent::done;  // of the other events the outcome is not known yet
-  if (notifies) notifier_->note(*event, std::move(json), done ? "done" : "");
+  if (!notifies) return;
+  // After these two events the run ends, and the outcome is named like the event.
+  const bool over = event == NotifyEvent::done || event == NotifyEvent::unavailable;
+  notifier_->note(*event, std::move(json), over ? notify_word(*event) : "");
 }
 
 void Voice::on_acted() {

@@ -31,6 +31,9 @@ _dlock_takes() {
     --on-lost)
       takes='stop warn'
       ;;
+    --on-unavailable)
+      takes='fail skip run'
+      ;;
     --while)
       takes='process'
       ;;
@@ -48,8 +51,8 @@ _dlock_words() {
     run)
       options+=' --and -c --command --replicas -s --shared -x --exclusive --slots -n --nb
         --nonblock -w --wait --timeout -E --conflict-exit-code --max-waiters --ttl -k --kill-after
-        --signal --on-lost --contain --splay --min-hold --max-hold --no-renew --once-per
-        --keep-last --reason --result-file --metrics-dir --notify --notify-on'
+        --signal --on-lost --on-unavailable --contain --splay --min-hold --max-hold --no-renew
+        --once-per --keep-last --reason --result-file --metrics-dir --notify --notify-on'
       ;;
     acquire)
       options+=' --json --replicas -s --shared -x --exclusive --slots -n --nb --nonblock -w --wait

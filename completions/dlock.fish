@@ -66,9 +66,10 @@ function __dlock_valued
     printf '%s\n' --url --prefix --connect-timeout --quorum-delay --password-file \
         --sentinel-password-file --cacert --cacertdir --cert --key --key-password-file --sni \
         --log-format --color --config --and -c --command --replicas --slots -w --wait --timeout -E \
-        --conflict-exit-code --max-waiters --ttl -k --kill-after --signal --on-lost --splay \
-        --min-hold --max-hold --once-per --keep-last --reason --result-file --metrics-dir --notify \
-        --notify-on --owner --every --while --host --user --format --for --if-owner --if-token
+        --conflict-exit-code --max-waiters --ttl -k --kill-after --signal --on-lost \
+        --on-unavailable --splay --min-hold --max-hold --once-per --keep-last --reason \
+        --result-file --metrics-dir --notify --notify-on --owner --every --while --host --user \
+        --format --for --if-owner --if-token
 end
 
 complete -c dlock -n '__dlock_in none' -a run -d 'Run CMD while holding the lock NAME'
@@ -124,6 +125,7 @@ complete -c dlock -n '__dlock_in run acquire' -l ttl -x -d 'The lease (default 3
 complete -c dlock -n '__dlock_in run' -s k -l kill-after -x -d 'From TERM to KILL (default a third of ttl, at most 10s)'
 complete -c dlock -n '__dlock_in run' -l signal -x -a 'TERM INT HUP QUIT USR1 USR2 KILL' -d 'The first signal when CMD must stop (default TERM)'
 complete -c dlock -n '__dlock_in run' -l on-lost -x -a 'stop warn' -d 'What happens to CMD when the lease cannot be renewed (default stop)'
+complete -c dlock -n '__dlock_in run' -l on-unavailable -x -a 'fail skip run' -d 'What happens when the store is away: run starts CMD without the lock (default fail)'
 complete -c dlock -n '__dlock_in run' -l contain -d 'Hold the lock until every descendant of CMD has ended'
 complete -c dlock -n '__dlock_in run' -l splay -x -d 'Begin after a random time of at most DUR, so that many hosts do not begin at once'
 complete -c dlock -n '__dlock_in run' -l min-hold -x -d 'Keep the lock for at least DUR, even if CMD ends sooner'

@@ -47,6 +47,12 @@ void Runner::asked(action::Ask::What what) {
   if (what == What::release) child_.end_group();
 }
 
+// Nothing is released after a command that ran without the lock: its group ends here.
+void Runner::finishing() {
+  if (unlocked_) child_.end_group();
+  child_.reap();
+}
+
 std::optional<Time> Runner::look_at() const {
   if (guard_due_) return driver_.now();
   if (!leftovers_) return {};
@@ -69,6 +75,7 @@ void Runner::guarded(const std::string& trouble) {
 
 void Runner::carry_out(action::StartChild& start) {
   guard_due_ = false;
+  unlocked_ = start.holds.empty();
   const bool hand_over = terminal_ && terminal_->stdout_too() && terminal_->is_ours();
   ChildSpec spec{.words = plan_.words,
                  .environment = child_environment(start.holds),
@@ -185,6 +192,10 @@ std::vector<std::string> Runner::child_environment(const Holds& holds) const {
       entries = parse_holds(std::string_view(entry).substr(name.size() + 1));
     }
     if (!is_hold_variable(name)) environment.push_back(entry);
+  }
+  if (holds.empty()) {
+    if (!entries.empty()) environment.push_back("DLOCK_HOLDS=" + format_holds(entries));
+    return environment;
   }
   const auto own = hold_entries(plan_.store, plan_.keys, holds);
   entries.insert(entries.end(), own.begin(), own.end());

@@ -65,7 +65,7 @@ class Runner : private DriverHooks {
   void asked(action::Ask::What what);
   std::optional<Time> look_at() const;
   void look();
-  void finishing() { child_.reap(); }
+  void finishing();
   void child_changed();
   void continued() { told_to_stop_ = false; }
   bool stop();
@@ -83,6 +83,7 @@ class Runner : private DriverHooks {
   RunListener& listener_;
   std::optional<Terminal> terminal_;
   bool guard_due_ = true;      // the guard is yet to be forked, during the first request
+  bool unlocked_ = false;      // the command was started without the lock
   bool leftovers_ = false;     // the child has ended, but not its group
   bool told_to_stop_ = false;  // dlock itself got a stop signal, not only the child
   Driver<RunSession, Runner> driver_;

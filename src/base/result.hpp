@@ -32,8 +32,15 @@ enum class Errc {
 
 struct Error {
   Errc code = Errc::system;
-  std::string text;  // "cannot renew lock …: no answer from … within 2s"; never a password
+  std::string text;     // "cannot renew lock …: no answer from … within 2s"; never a password
+  bool unsent = false;  // no server has got the request, whatever `code` says
 };
+
+// Returns the error of a call that could not send its request.
+inline Error unsent(Error error) {
+  error.unsent = true;
+  return error;
+}
 
 template <class T>
 class [[nodiscard]] Result {

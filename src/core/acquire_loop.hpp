@@ -101,6 +101,8 @@ class AcquireLoop {
   const std::optional<Time>& deadline() const { return deadline_; }
   // The present outage of the store; nullopt: the newest request was answered.
   std::optional<Outage> outage() const { return patience_.outage(); }
+  // Returns whether the store has answered this command.
+  bool had_contact() const { return patience_.had_contact(); }
   // Why this waiter polls instead of waiting for messages; empty: it does not poll.
   const std::string& polling_because() const { return polling_because_; }
   // Why key tracking is unavailable; empty while it is on or not needed.

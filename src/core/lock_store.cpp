@@ -39,8 +39,8 @@ Result<void> LockStore::raise(const Holds& /*holds*/, Time /*limit*/) {
   return Error{Errc::bad_usage, where() + " can be no member of a quorum"};
 }
 
-bool surely_not_sent(Errc code) {
-  return code == Errc::no_such_host || code == Errc::not_listening;
+bool surely_not_sent(const Error& error) {
+  return error.unsent || error.code == Errc::no_such_host || error.code == Errc::not_listening;
 }
 
 Error lost_above(const LockName& name) {

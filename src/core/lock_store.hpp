@@ -321,7 +321,7 @@ class LockStore {
 };
 
 // Returns whether this error shows that the request has reached no server.
-bool surely_not_sent(Errc code);
+bool surely_not_sent(const Error& error);
 
 // Returns the error for a claim that relies on a hold of this name, which was lost
 // (Claim::relies_on).

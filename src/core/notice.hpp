@@ -23,6 +23,8 @@ struct Notice {
     // for `span`; `holding` is the last answer, if any.
     store_away,
     unreachable,  // a call failed while waiting or renewing; it is repeated
+    unavailable,  // the store is away (`text`), so nothing is run (OnUnavailable::skip)
+    unlocked,     // the store is away (`text`), so the command runs without the lock
     granted,      // `holds` were granted after `span`
     renewed,      // the lease was renewed, and ends in `span` at the earliest
     moved,        // server `text` now confirms the hold; until now server `before` did

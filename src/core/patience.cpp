@@ -38,6 +38,27 @@ bool worth_another_try(Errc code, bool had_contact, bool once) {
   return true;
 }
 
+bool is_away(Errc code) {
+  switch (code) {
+    case Errc::not_listening:
+    case Errc::unavailable:
+    case Errc::timed_out:
+      return true;
+    case Errc::bad_usage:
+    case Errc::bad_config:
+    case Errc::no_such_host:
+    case Errc::unconfirmed:
+    case Errc::refused:
+    case Errc::lost:
+    case Errc::denied:
+    case Errc::protocol:
+    case Errc::cancelled:
+    case Errc::system:
+      break;
+  }
+  return false;
+}
+
 Time Patience::ask(Time now) {
   asked_at_ = now;
   const Time limit = now + terms_.longest_try;

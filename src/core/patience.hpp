@@ -17,6 +17,17 @@ namespace dlock {
 // server. `once`: the user wants a single try.
 bool worth_another_try(Errc code, bool had_contact, bool once);
 
+// What a run does if the store is away: it has never answered the run, and has got no claim.
+enum class OnUnavailable {
+  fail,  // nothing is run: an error
+  skip,  // nothing is run: an end like that of a busy lock
+  run,   // the command runs without the lock
+};
+
+// Returns whether this error of the last try means that the store is away: it cannot be reached, or
+// does not answer. A wrong setting, a refusal and a failure of this machine do not mean that.
+bool is_away(Errc code);
+
 // A time during which the store does not answer.
 struct Outage {
   Time since;

@@ -120,6 +120,9 @@ Error failed_servers(const std::vector<Error>& errors,
         errors.begin(), errors.end(), [&](const Error& one) { return one.code == error.code; }));
     if (same > spare && 2 * same > errors.size()) all.code = error.code;
   }
+  // So many servers did not get the claim that no majority can have granted it.
+  const auto unsent = std::count_if(errors.begin(), errors.end(), surely_not_sent);
+  all.unsent = static_cast<std::size_t>(unsent) > spare;
   all.text = std::to_string(errors.size()) + " of " + std::to_string(servers) + " servers " + what +
              ": " + texts_of(errors);
   return all;

@@ -4,6 +4,7 @@
 #include "base/duration.hpp"
 #include "core/backoff.hpp"
 #include "core/earliest.hpp"
+#include "core/run_end.hpp"
 #include "core/signal_policy.hpp"
 
 #include <algorithm>
@@ -21,6 +22,9 @@ using What = action::Ask::What;
 // From TERM to KILL after a verdict that the lease is lost: another holder may already be running
 // (rule 5).
 constexpr Duration k_grace_after_verdict = 1s;
+
+// A command without the lock has no lease that could end: its deadlines are so far away.
+constexpr Duration k_never = 24h * 365 * 50;
 
 }  // namespace
 
@@ -66,7 +70,8 @@ std::vector<Action> RunSession::on(Event event, Time now) {
 }
 
 std::optional<Time> RunSession::safe_until() const {
-  return keeper_ && keeper_->ours() ? std::optional(keeper_->clock().safe_until()) : std::nullopt;
+  return keeper_ && !unlocked_at_ && keeper_->ours() ? std::optional(keeper_->clock().safe_until())
+                                                     : std::nullopt;
 }
 
 std::optional<Time> RunSession::next_deadline() const {
@@ -124,8 +129,20 @@ void RunSession::end_wait(WaitLoop::End end, Time now) {
          .span = done->ago});
     give_up({.kind = Outcome::Kind::done}, false, now);
   } else if (auto* const failed = std::get_if<step::Failed>(&end)) {
-    give_up({.kind = Outcome::Kind::failed, .error = std::move(failed->error)}, false, now);
+    fail(std::move(failed->error), now);
   }
+}
+
+void RunSession::fail(Error error, Time now) {
+  const AcquireLoop& claim = wait_.acquire();
+  const bool away = is_away(error.code) && !claim.had_contact() && !claim.maybe_held();
+  if (away && terms_.on_unavailable == OnUnavailable::run) return start_unlocked(error, now);
+  const bool skips = away && terms_.on_unavailable == OnUnavailable::skip;
+  if (skips) say({.kind = Notice::Kind::unavailable, .text = error.text});
+  give_up({.kind = skips ? Outcome::Kind::unavailable : Outcome::Kind::failed,
+           .error = std::move(error)},
+          false,
+          now);
 }
 
 void RunSession::handle(event::Acquired& event, Time now) {
@@ -199,6 +216,18 @@ void RunSession::answered_while_giving_up(bool granted, bool unknown, Time now) 
                             .slowest_answer = wait_.slowest_answer()},
                            now),
        now);
+}
+
+// Starts the command without a grant. With --no-renew it is stopped when a lease would have ended.
+void RunSession::start_unlocked(const Error& why, Time now) {
+  unlocked_at_ = now;
+  keeper_.emplace(KeepTerms{.lease = terms_.lease, .renew = false, .watch = false},
+                  terms_.renew ? now + k_never : now,
+                  now);
+  stop_.granted(*unlocked_at_);
+  phase_ = Phase::running;
+  say({.kind = Notice::Kind::unlocked, .text = why.text});
+  actions_.emplace_back(action::StartChild{{}, stop_.start_guard(keeper_->clock())});
 }
 
 // --- running ---------------------------------------------------------------------------------
@@ -316,35 +345,16 @@ void RunSession::begin_release(Time now) {
   if (outcome_.kind == Outcome::Kind::child) {
     if (stop_.reason() == StopReason::time) outcome_.kind = Outcome::Kind::time_up;
     if (stop_.reason() == StopReason::lease) outcome_.kind = Outcome::Kind::lost;
+    if (unlocked_at_ && !stop_.by_lock()) outcome_.kind = Outcome::Kind::unlocked;
   }
-  take(release_.release(release_order(), now), now);
-}
-
-// Returns how the hold is to be released. min_hold keeps the name only if the hold is not lost and
-// its command has started.
-ReleaseOrder RunSession::release_order() const {
-  ReleaseOrder order{.standing = keeper_->standing(),
-                     .safe_until = keeper_->clock().safe_until(),
-                     .told_lost = stop_.lease_over()};
-  order.granted_at = *granted_at_;
-  if (terms_.keep_last > Duration::zero()) order.end = run_end();
-  const bool ended =
-      outcome_.kind == Outcome::Kind::child || outcome_.kind == Outcome::Kind::time_up;
-  if (!ended || outcome_.child.kind == ChildStatus::Kind::not_started) return order;
-  if (!stop_.lease_over()) order.keep_until = *granted_at_ + terms_.min_hold;
-  if (outcome_.succeeded()) order.tell_for = terms_.once_per;
-  return order;
-}
-
-// Returns how the run has ended, for those who look later.
-RunEnd RunSession::run_end() const {
-  RunEnd end{.outcome = std::string(outcome_word(outcome_)),
-             .waited = *granted_at_ - wait_.acquire().started_at(),
-             .keep = terms_.keep_last};
-  if (!outcome_.ran()) return end;
-  const auto& [kind, value] = outcome_.child;
-  (kind == ChildStatus::Kind::exited ? end.exit_status : end.signal) = value;
-  return end;
+  if (unlocked_at_) return finish(now);
+  const EndedRun ended{outcome_,
+                       *keeper_,
+                       stop_.lease_over(),
+                       *granted_at_,
+                       *granted_at_ - wait_.acquire().started_at()};
+  const EndTerms terms{terms_.min_hold, terms_.once_per, terms_.keep_last};
+  take(release_.release(release_after(ended, terms), now), now);
 }
 
 void RunSession::handle(event::Released& event, Time now) {
@@ -360,18 +370,19 @@ void RunSession::take(ReleaseStep step, Time now) {
 
 void RunSession::finish(Time now) {
   phase_ = Phase::finished;
-  outcome_.summary = {.holds = std::move(holds_),
-                      .waited = granted_at_.value_or(now) - wait_.acquire().started_at(),
-                      .held = granted_at_ ? now - *granted_at_ : Duration{},
-                      .lost = stop_.lease_over() || release_.lost(),
-                      .released = release_.released()};
+  outcome_.summary = {
+      .holds = std::move(holds_),
+      .waited = granted_at_.value_or(unlocked_at_.value_or(now)) - wait_.acquire().started_at(),
+      .held = granted_at_ ? now - *granted_at_ : Duration{},
+      .lost = stop_.lease_over() || release_.lost(),
+      .released = release_.released()};
   actions_.emplace_back(action::Finish{std::move(outcome_)});
 }
 
 // --- helpers --------------------------------------------------------------------------------
 
 void RunSession::say(Notice notice) {
-  if (keeper_) notice.safe_until = keeper_->clock().safe_until();
+  if (keeper_ && !unlocked_at_) notice.safe_until = keeper_->clock().safe_until();
   actions_.emplace_back(action::Say{std::move(notice)});
 }
 

@@ -4,8 +4,10 @@
 // process or socket.
 //
 // It promises, whatever the order of events:
-// - StartChild comes once, only after a grant, only if enough of the lease is left, and never after
-//   a signal that ends dlock;
+// - StartChild comes once, after a grant only if enough of the lease is left, and never after a
+//   signal that ends dlock;
+// - a child starts without a grant only if on_unavailable is run, and no server can have granted a
+//   claim;
 // - a child whose lease cannot be kept gets TERM and, before the lease can end, KILL (unless
 //   on_lost is warn);
 // - the guard always has the deadline of that KILL;
@@ -35,6 +37,7 @@ struct RunTerms {
   LeaseTerms lease;
   AcquireTerms acquire;
   OnLost on_lost = OnLost::stop;
+  OnUnavailable on_unavailable = OnUnavailable::fail;
   bool contain = false;  // processes that the command leaves are waited for, not stopped
   bool renew = true;     // false: no renewal; the child is stopped before the lease ends
   Duration min_hold{};   // the name stays taken so long after the grant, if the command started
@@ -87,10 +90,10 @@ class RunSession {
   void note_grant(const Grant& grant, Time now);
   void give_up(Outcome outcome, bool asking, Time now);
   void answered_while_giving_up(bool granted, bool unknown, Time now);
+  void fail(Error error, Time now);
+  void start_unlocked(const Error& why, Time now);
   void kill_if_due(Time now);
   void begin_release(Time now);
-  ReleaseOrder release_order() const;
-  RunEnd run_end() const;
   void finish(Time now);
   void ask(const action::Ask& ask) { actions_.emplace_back(ask); }
   void say(Notice notice);
@@ -104,7 +107,10 @@ class RunSession {
   Time starts_at_;  // in Phase::delaying: when the first try is due
   WaitLoop wait_;
 
-  // Set from the grant on.
+  // Set when the command starts without the lock.
+  std::optional<Time> unlocked_at_;
+
+  // Set from the grant on; without the lock, keeper_ has a lease that never ends.
   Holds holds_;
   std::optional<Time> granted_at_;
   std::optional<LeaseKeeper> keeper_;

@@ -8,16 +8,22 @@ namespace dlock {
 namespace {
 
 // In the order of Outcome::Kind.
-constexpr std::array k_outcomes{
-    "child", "taken", "busy", "done", "failed", "lost", "time_up", "signalled"};
-static_assert(k_outcomes.size() == static_cast<std::size_t>(Outcome::Kind::signalled) + 1);
+constexpr std::array k_outcomes{"child",
+                                "taken",
+                                "busy",
+                                "done",
+                                "failed",
+                                "lost",
+                                "time_up",
+                                "signalled",
+                                "unavailable",
+                                "unlocked"};
+static_assert(k_outcomes.size() == static_cast<std::size_t>(Outcome::Kind::unlocked) + 1);
 
 }  // namespace
 
 const char* outcome_word(const Outcome& outcome) {
-  const bool not_started =
-      outcome.kind == Outcome::Kind::child && outcome.child.kind == ChildStatus::Kind::not_started;
-  const Outcome::Kind kind = not_started ? Outcome::Kind::failed : outcome.kind;
+  const Outcome::Kind kind = outcome.not_started() ? Outcome::Kind::failed : outcome.kind;
   return k_outcomes.at(static_cast<std::size_t>(kind));
 }
 

@@ -53,14 +53,16 @@ struct RunSummary {
 
 struct Outcome {
   enum class Kind {
-    child,      // the command has ended, as `child` says
-    taken,      // for acquire: the caller has the grant; nothing was released
-    busy,       // the lock was busy, as `refusal` says
-    done,       // not needed: a successful run was granted a short while ago
-    failed,     // the child never started, because of `error`
-    lost,       // the child was stopped because the lease was lost
-    time_up,    // the child was stopped because of max_hold or --no-renew
-    signalled,  // `signal` came while there was no child
+    child,        // the command has ended, as `child` says
+    taken,        // for acquire: the caller has the grant; nothing was released
+    busy,         // the lock was busy, as `refusal` says
+    done,         // not needed: a successful run was granted a short while ago
+    failed,       // the child never started, because of `error`
+    lost,         // the child was stopped because the lease was lost
+    time_up,      // the child was stopped because of max_hold or --no-renew
+    signalled,    // `signal` came while there was no child
+    unavailable,  // --on-unavailable skip: the store is away, because of `error`; nothing was run
+    unlocked,  // --on-unavailable run: the command ran without the lock, and ended as `child` says
   };
   Kind kind = Kind::failed;
   ChildStatus child;
@@ -72,12 +74,19 @@ struct Outcome {
 
   // Returns whether the command ran, however it ended.
   bool ran() const {
-    const bool had_child = kind == Kind::child || kind == Kind::lost || kind == Kind::time_up;
+    const bool had_child = kind == Kind::child || kind == Kind::lost || kind == Kind::time_up ||
+                           kind == Kind::unlocked;
     return had_child && child.kind != ChildStatus::Kind::not_started;
+  }
+  // Returns whether the command could not be executed.
+  bool not_started() const {
+    const bool ended = kind == Kind::child || kind == Kind::unlocked;
+    return ended && child.kind == ChildStatus::Kind::not_started;
   }
   // Returns whether the command ended by itself, with exit status 0.
   bool succeeded() const {
-    return kind == Kind::child && child == ChildStatus{ChildStatus::Kind::exited, 0};
+    const bool ended = kind == Kind::child || kind == Kind::unlocked;
+    return ended && child == ChildStatus{ChildStatus::Kind::exited, 0};
   }
 };
 
@@ -89,7 +98,7 @@ std::span<const char* const> outcome_words();
 // What to do besides the actions of every machine.
 namespace action {
 struct StartChild {
-  Holds holds;
+  Holds holds;   // empty: the command runs without the lock (OnUnavailable::run)
   Time kill_at;  // the guard's first deadline
 };
 struct SetGuard {  // the guard's deadline has moved

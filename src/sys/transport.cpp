@@ -196,12 +196,12 @@ Result<Transport> Transport::connect(const Endpoint& endpoint,
                                      const Interrupt* interrupt) {
   if (!endpoint.socket_path.empty()) {
     auto fd = connect_unix(endpoint.socket_path, interrupt, limit);
-    if (!fd) return fd.error();
+    if (!fd) return unsent(fd.error());
     return Transport(std::make_unique<SocketStream>(std::move(*fd)), interrupt);
   }
   auto reached = endpoint.tls != nullptr ? connect_tls(endpoint, interrupt, limit)
                                          : connect_plain(endpoint, interrupt, limit);
-  if (!reached) return reached.error();
+  if (!reached) return unsent(reached.error());
   Transport transport(std::move(reached->stream), interrupt);
   transport.unheard_ = reached->one_of_several;
   return transport;

@@ -146,7 +146,7 @@ def i9_no_start(history):
     """A run that says it never started its command has not started it."""
     for run in history.runs:
         said = run.result.get("outcome")
-        never = (said in ("busy", "failed", "signalled", "done") or
+        never = (said in ("busy", "failed", "signalled", "done", "unavailable") or
                  run.status in (64, 69, 75, 77, 78))
         if run.notes and never:
             yield Violation("I9", run.first(), f"{run.id} ended with {run.status} ({said}) and had "

@@ -60,6 +60,14 @@ until_go='touch "$0/child"; until [ -e "$0/go" ]; do sleep 0.02; done'
   told c --once-per 1h once -- true
   ends 10s c "exit 0"
   shows c "done"
+  local port
+  port=$(free_port)
+  DLOCK_URL=redis://127.0.0.1:$port told d --connect-timeout 50ms --on-unavailable skip away -- true
+  ends 10s d "exit 75"
+  shows d unavailable
+  DLOCK_URL=redis://127.0.0.1:$port told e --connect-timeout 50ms --on-unavailable run away -- true
+  ends 10s e "exit 0"
+  shows e unlocked
 }
 
 @test "a run that waits, is refused, and another command that waits" {

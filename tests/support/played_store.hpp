@@ -34,6 +34,7 @@ struct Trouble {
   Errc code = Errc::unavailable;
   Duration delay{};
   std::optional<What> only;  // nullopt: all kinds of asks
+  bool unsent = false;       // Error::unsent
 };
 
 // A message to a waiter that listens.

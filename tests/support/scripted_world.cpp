@@ -28,6 +28,7 @@ RunTerms terms_of(const Script& script, const LeaseTerms& lease) {
                       .outage_limit = script.outage_limit,
                       .max_waiters = script.max_waiters},
           .on_lost = script.on_lost,
+          .on_unavailable = script.on_unavailable,
           .contain = script.contain,
           .renew = script.renew,
           .min_hold = script.min_hold,
@@ -199,7 +200,9 @@ void World::act(const action::StartChild& start) {
   act(action::SetGuard{start.kill_at});
   require(child_ == ChildState::none, "started twice");
   require(signals_without_child_ == 0, "started after a signal that ends us");
-  require(term_at_ && now_ + lease_.renew_step() <= *term_at_,
+  const bool unlocked = start.holds.empty();
+  require(!unlocked || script_.on_unavailable == OnUnavailable::run, "started without the lock");
+  require(unlocked || (term_at_ && now_ + lease_.renew_step() <= *term_at_),
           "started with too little lease left");
   note("start");
   if (script_.cannot_start) return feed(event::StartFailed{{Errc::system, "cannot fork"}});

@@ -31,6 +31,7 @@ struct Script {
   Duration connect_timeout = std::chrono::seconds(5);
   Duration outage_limit = std::chrono::seconds(30);
   OnLost on_lost = OnLost::stop;
+  OnUnavailable on_unavailable = OnUnavailable::fail;
   bool contain = false;
   bool renew = true;
   Duration min_hold{};

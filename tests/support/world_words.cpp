@@ -114,6 +114,10 @@ std::string outcome_text(const Outcome& outcome) {
       return "exit lost";
     case Outcome::Kind::time_up:
       return "exit time_up";
+    case Outcome::Kind::unavailable:
+      return "exit unavailable";
+    case Outcome::Kind::unlocked:
+      return "exit unlocked " + std::to_string(outcome.child.value);
     case Outcome::Kind::signalled:
       return "exit by own " + signal_word(outcome.signal);
   }

@@ -46,7 +46,7 @@ Outcome failed(Errc code) {
 }  // namespace
 
 TEST_CASE("notify: a list has words that are separated by commas") {
-  const std::string all = "granted,busy,done,lost,time_up,failed,unavailable";
+  const std::string all = "granted,busy,done,lost,time_up,failed,unavailable,unlocked";
   CHECK(parsed(all) == all);
   CHECK(parsed("lost") == "lost");
   CHECK(has(parsed("lots"), "there is no event \"lots\"; did you mean lost?"));
@@ -65,6 +65,9 @@ TEST_CASE("notify: the end of a run is an event if no notice was") {
   CHECK(word_of(failed(Errc::denied)) == "failed");
   CHECK(word_of({.kind = Kind::lost}) == "");
   CHECK(word_of({.kind = Kind::signalled}) == "");
+  // Their notices are the events.
+  CHECK(word_of({.kind = Kind::unavailable, .error = {Errc::timed_out, "why"}}) == "");
+  CHECK(word_of({.kind = Kind::unlocked}) == "");
 }
 
 TEST_CASE("notify: each way to lose the lease is one event") {
@@ -73,6 +76,8 @@ TEST_CASE("notify: each way to lose the lease is one event") {
     CHECK(word_of(kind) == "lost");
   CHECK(word_of(Kind::done_before) == "done");
   CHECK(word_of(Kind::time_up) == "time_up");
+  CHECK(word_of(Kind::unavailable) == "unavailable");
+  CHECK(word_of(Kind::unlocked) == "unlocked");
   CHECK(word_of(Kind::granted) == "granted");
   CHECK(word_of(Kind::killed) == "");
 }

@@ -54,4 +54,17 @@ TEST_CASE("quorum: what several servers say in the same words is said once") {
                           "54s; wrong password");
 }
 
+TEST_CASE("quorum: a claim that a majority cannot have got was not sent") {
+  const Error sent{Errc::timed_out, "no answer"};
+  const Error refused{Errc::not_listening, "connection refused"};
+  const auto all_unsent = [](const std::vector<Error>& errors) {
+    return failed_servers(errors, 3, 1, "gave no vote").unsent;
+  };
+  CHECK(all_unsent({refused, refused}));
+  CHECK(all_unsent({refused, unsent(sent)}));
+  CHECK(all_unsent({refused, unsent(sent), sent}));
+  CHECK_FALSE(all_unsent({refused, sent}));
+  CHECK_FALSE(all_unsent({refused}));
+}
+
 }  // namespace dlock::quorum

@@ -42,6 +42,8 @@ TEST_CASE("run metrics: the first run makes the whole file") {
         "dlock_runs_total{lock=\"a\",outcome=\"lost\"} 0\n"
         "dlock_runs_total{lock=\"a\",outcome=\"time_up\"} 0\n"
         "dlock_runs_total{lock=\"a\",outcome=\"signalled\"} 0\n"
+        "dlock_runs_total{lock=\"a\",outcome=\"unavailable\"} 0\n"
+        "dlock_runs_total{lock=\"a\",outcome=\"unlocked\"} 0\n"
         "# HELP dlock_last_run_timestamp_seconds When the last run ended.\n"
         "# TYPE dlock_last_run_timestamp_seconds gauge\n"
         "dlock_last_run_timestamp_seconds{lock=\"a\"} 1795000000.123\n"

@@ -144,9 +144,9 @@ Result<void> LocalStore::transact(const std::vector<LockName>& names,
   const Time sent_at = BootClock::now();
   for (;;) {
     const auto directory = local::open_directory(directory_, /*made_if_missing=*/false);
-    if (!directory) return directory.error();
+    if (!directory) return unsent(directory.error());
     const auto held = lock_all(directory->get(), names, limit);
-    if (!held) return held.error();
+    if (!held) return unsent(held.error());
     const auto before = load_all(directory->get(), names);
     if (!before) return before.error();
     std::vector<StoredLock> after = *before;

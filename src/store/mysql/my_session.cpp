@@ -252,8 +252,10 @@ Error MySession::failure(bool connecting) {
   if (wire_->error()) {
     const Error& error = *wire_->error();
     const bool says_more = error.code == Errc::timed_out || error.code == Errc::protocol;
-    return connecting && !says_more ? cannot_reach(where(), error)
-                                    : lost_connection(where(), error, started_, limit_);
+    Error failed = connecting && !says_more ? cannot_reach(where(), error)
+                                            : lost_connection(where(), error, started_, limit_);
+    failed.unsent = connecting;
+    return failed;
   }
   if (is_of_server(number)) {
     const MyMeaning meaning = meaning_of(number);

@@ -257,7 +257,7 @@ Result<void> PgSession::connect(Time limit) {
     if (connected()) return {};
     explain(why, servers[i], share);
     if (servers.size() == 1 || ends_search(why.code)) return unreachable(why, failed.before());
-    failed.add(name_of(servers[i]), {why.code, why.reason});
+    failed.add(name_of(servers[i]), {why.code, why.reason, !why.by_server});
     if (i + 1 == servers.size()) return failed.all(where());
   }
 }
@@ -320,7 +320,8 @@ void PgSession::explain(PgNoConnection& why, const PgServer& server, Time limit)
 Error PgSession::unreachable(const PgNoConnection& why, const std::string& failed) {
   failure_.sqlstate = why.sqlstate;
   const std::string hint = why.hint.empty() ? "" : " (" + std::string(why.hint) + ")";
-  const Error error = while_files_are_replaced({why.code, why.reason + hint}, has_answered_);
+  const Error error =
+      while_files_are_replaced({why.code, why.reason + hint, !why.by_server}, has_answered_);
   if (why.by_server && why.code != Errc::cancelled)
     return {error.code, where() + " says: " + error.text};
   return cannot_reach(where(), error, failed);

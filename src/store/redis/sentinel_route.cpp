@@ -111,6 +111,10 @@ Errc common_code(const std::vector<SentinelAnswer>& answers) {
 
 Error none_answers(const std::vector<SentinelAnswer>& answers) {
   Error error{common_code(answers), "no sentinel answers: "};
+  error.unsent = std::all_of(answers.begin(), answers.end(), [](const SentinelAnswer& one) {
+    const Error& why = one.word.error();
+    return why.unsent || why.code == Errc::timed_out;
+  });
   if (error.code == Errc::bad_config) return answers.front().word.error();
   for (const SentinelAnswer& one : answers)
     error.text += (&one == &answers.front() ? "" : "; ") + one.word.error().text;
