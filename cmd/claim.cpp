@@ -206,7 +206,7 @@ Result<void> check_store(const LockStore& store, const Claim& claim, Duration mi
     const char* what;
   };
   const StoreTraits traits = store.traits();
-  const std::array<Need, 7> needs{{
+  const std::array<Need, 8> needs{{
       {claim.mode == Mode::exclusive, traits.exclusive, "--exclusive"},
       {claim.mode == Mode::shared, traits.shared, "--shared"},
       {claim.mode == Mode::slots,
@@ -217,6 +217,9 @@ Result<void> check_store(const LockStore& store, const Claim& claim, Duration mi
       {!claim.ancestors.empty(), traits.nesting, "nested runs of one lock"},
       {claim.once_per > Duration::zero(), traits.once_per, "--once-per"},
       {min_hold > Duration::zero(), traits.keep, "--min-hold"},
+      {claim.who.supersede != Supersede::nothing,
+       traits.supersede,
+       "--supersede: a waiter there does not know which of the others came last"},
   }};
   for (const Need& need : needs) {
     if (need.is_needed && !need.is_there) return lacks(store, need.what);

@@ -232,6 +232,8 @@ constexpr auto k_forms = std::to_array<NoticeForm>({
     {K::lost_at_release, L::error, "lost_at_release", [](N, Name name) {
        return name + ": the lease was lost before the release; another holder may have run at "
                      "the same time"; }},
+    {K::superseded, L::warn, "superseded", [](N notice, Name name) {
+       return name + ": superseded by " + notice.text + ", which came later"; }},
     {K::done_before, L::warn, "done", done_before_text},
     {K::signalled, L::warn, "term", sending_text, signal_field},
     {K::passed_on, L::info, "signal", sending_text, signal_field},

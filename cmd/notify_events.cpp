@@ -19,6 +19,7 @@ constexpr std::array<std::string_view, 8> k_words{
 
 using Told = Notice::Kind;
 constexpr std::array k_notices{std::pair{Told::granted, NotifyEvent::granted},
+                               std::pair{Told::superseded, NotifyEvent::busy},
                                std::pair{Told::done_before, NotifyEvent::done},
                                std::pair{Told::lost, NotifyEvent::lost},
                                std::pair{Told::revoked, NotifyEvent::lost},

@@ -63,6 +63,7 @@ int status_of(const Outcome& outcome, const Settings& settings) {
       return static_cast<int>(ExitStatus::ok);
     case Outcome::Kind::busy:
     case Outcome::Kind::unavailable:
+    case Outcome::Kind::superseded:
       return static_cast<int>(busy_status(settings));
     case Outcome::Kind::done:
       return settings.conflict_exit_code.value_or(static_cast<int>(ExitStatus::ok));

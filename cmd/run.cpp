@@ -65,6 +65,14 @@ Result<LeaseTerms> check_terms(const Settings& settings) {
                  "min-hold " + format_duration(settings.min_hold) + " is longer than max-hold " +
                      format_duration(settings.max_hold)};
   }
+  const bool waits = !settings.nonblock && settings.wait != Duration::zero();
+  if (settings.supersede != Supersede::nothing && !waits)
+    return Error{Errc::bad_usage, "--supersede needs a run that waits: leave -n out"};
+  const bool alone = settings.mode == Mode::plain || settings.mode == Mode::exclusive;
+  if (settings.supersede == Supersede::holder && !alone)
+    return Error{Errc::bad_usage,
+                 "--supersede holder is for locks with one holder: not for " +
+                     std::string(settings.mode == Mode::shared ? "-s" : "--slots")};
   return LeaseTerms::check(settings.ttl, settings.kill_after, nesting());
 }
 
@@ -190,6 +198,7 @@ ExitStatus run_command(const CommandLine& line, const Settings& settings) {
   rely_on_acquired(claim, ready->where);
   claim.once_per = settings.once_per;
   claim.renewed = settings.renew;
+  claim.who.supersede = settings.supersede;
   if (!claim.ancestors.empty()) claim.who.machine = pid_space();
   const auto fits = check_store(*ready->store, claim, settings.min_hold);
   if (!fits) return report(fits.error(), settings);

@@ -205,6 +205,12 @@ Result<void> set_on_unavailable(Settings& settings, std::string_view value) {
       {{"fail", OnUnavailable::fail}, {"skip", OnUnavailable::skip}, {"run", OnUnavailable::run}});
 }
 
+Result<void> set_supersede(Settings& settings, std::string_view value) {
+  settings.supersede = parse_supersede(value);
+  if (settings.supersede == Supersede::nothing) return wrong(value, "waiting or holder");
+  return {};
+}
+
 Result<void> set_contain(Settings& settings, std::string_view value) {
   return set_bool(settings.contain, value);
 }
@@ -285,6 +291,9 @@ constexpr auto k_settings = std::to_array<Setting>({
      "exit status when the lock is busy (default 75)", k_wait, &set_conflict_exit_code},
     {"max-waiters", "--max-waiters", "N",
      "give up at once if N waiters are in line already", k_take, &set_max_waiters},
+    {"supersede", "--supersede", "waiting|holder",
+     "the newest run wins: end those that wait, or also hold, and said so, too", k_run,
+     &set_supersede},
     {"ttl", "--ttl", "DUR",
      "the lease (default 30s, at least 1s)", "run acquire renew doctor",
      &set_ttl, "30s"},

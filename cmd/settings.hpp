@@ -68,6 +68,7 @@ struct Settings {
   int stop_signal = 15;
   OnLost on_lost = OnLost::stop;
   OnUnavailable on_unavailable = OnUnavailable::fail;
+  Supersede supersede = Supersede::nothing;
   bool contain = false;
   bool nonblock = false;  // as if `wait` were zero
   std::optional<std::string> reason;

@@ -106,9 +106,10 @@ void Voice::on_notice(const Notice& notice) {
       {.name = form.event, .text = text, .fields = notice_fields(notice)},
       notifies ? &json : nullptr);
   if (!notifies) return;
-  // After these two events the run ends, and the outcome is named like the event.
-  const bool over = event == NotifyEvent::done || event == NotifyEvent::unavailable;
-  notifier_->note(*event, std::move(json), over ? notify_word(*event) : "");
+  // After these events the run ends, and the outcome is named like the event.
+  const bool over =
+      event == NotifyEvent::done || event == NotifyEvent::unavailable || event == NotifyEvent::busy;
+  notifier_->note(*event, std::move(json), over ? form.event : "");
 }
 
 void Voice::on_acted() {

@@ -25,6 +25,9 @@ _dlock_takes() {
     --color)
       takes='auto always never'
       ;;
+    --supersede)
+      takes='waiting holder'
+      ;;
     --signal)
       takes='TERM INT HUP QUIT USR1 USR2 KILL'
       ;;
@@ -50,9 +53,10 @@ _dlock_words() {
   case $1 in
     run)
       options+=' --and -c --command --replicas -s --shared -x --exclusive --slots -n --nb
-        --nonblock -w --wait --timeout -E --conflict-exit-code --max-waiters --ttl -k --kill-after
-        --signal --on-lost --on-unavailable --contain --splay --min-hold --max-hold --no-renew
-        --once-per --keep-last --reason --result-file --metrics-dir --notify --notify-on'
+        --nonblock -w --wait --timeout -E --conflict-exit-code --max-waiters --supersede --ttl -k
+        --kill-after --signal --on-lost --on-unavailable --contain --splay --min-hold --max-hold
+        --no-renew --once-per --keep-last --reason --result-file --metrics-dir --notify
+        --notify-on'
       ;;
     acquire)
       options+=' --json --replicas -s --shared -x --exclusive --slots -n --nb --nonblock -w --wait

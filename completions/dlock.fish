@@ -66,7 +66,7 @@ function __dlock_valued
     printf '%s\n' --url --prefix --connect-timeout --quorum-delay --password-file \
         --sentinel-password-file --cacert --cacertdir --cert --key --key-password-file --sni \
         --log-format --color --config --and -c --command --replicas --slots -w --wait --timeout -E \
-        --conflict-exit-code --max-waiters --ttl -k --kill-after --signal --on-lost \
+        --conflict-exit-code --max-waiters --supersede --ttl -k --kill-after --signal --on-lost \
         --on-unavailable --splay --min-hold --max-hold --once-per --keep-last --reason \
         --result-file --metrics-dir --notify --notify-on --owner --every --while --host --user \
         --format --for --if-owner --if-token
@@ -121,6 +121,7 @@ complete -c dlock -n '__dlock_in run acquire wait' -s n -l nb -l nonblock -d 'Gi
 complete -c dlock -n '__dlock_in run acquire wait' -s w -l wait -l timeout -x -d 'Give up after DUR; 0 is -n (default: wait for ever)'
 complete -c dlock -n '__dlock_in run acquire wait' -s E -l conflict-exit-code -x -d 'Exit status when the lock is busy (default 75)'
 complete -c dlock -n '__dlock_in run acquire' -l max-waiters -x -d 'Give up at once if N waiters are in line already'
+complete -c dlock -n '__dlock_in run' -l supersede -x -a 'waiting holder' -d 'The newest run wins: end those that wait, or also hold, and said so, too'
 complete -c dlock -n '__dlock_in run acquire' -l ttl -x -d 'The lease (default 30s, at least 1s)'
 complete -c dlock -n '__dlock_in run' -s k -l kill-after -x -d 'From TERM to KILL (default a third of ttl, at most 10s)'
 complete -c dlock -n '__dlock_in run' -l signal -x -a 'TERM INT HUP QUIT USR1 USR2 KILL' -d 'The first signal when CMD must stop (default TERM)'

@@ -107,7 +107,8 @@ AcquireStep AcquireLoop::on_busy(Refusal refusal, Time now) {
   refusal_ = std::move(refusal);
   const bool full = terms_.max_waiters && refusal_->holding.waiting >= *terms_.max_waiters &&
                     refusal_->place == 0;
-  if (refusal_->by_ancestor) return step::Busy{*refusal_};
+  if (refusal_->superseded_by) queueing_ = Queueing::no;  // the store took us out of the line
+  if (refusal_->by_ancestor || refusal_->superseded_by) return step::Busy{*refusal_};
   if (full || out_of_time(now)) return look_at_offer(full, now);
   if (polling_because_.empty() && (!watching_ || (at_front() && !front_))) {
     front_ = at_front();

@@ -23,6 +23,24 @@ std::string_view mode_word(Mode mode) {
   return "?";
 }
 
+std::string_view supersede_word(Supersede what) {
+  switch (what) {
+    case Supersede::nothing:
+      return "";
+    case Supersede::waiting:
+      return "waiting";
+    case Supersede::holder:
+      return "holder";
+  }
+  return "";
+}
+
+Supersede parse_supersede(std::string_view word) {
+  for (const Supersede what : {Supersede::waiting, Supersede::holder})
+    if (word == supersede_word(what)) return what;
+  return Supersede::nothing;
+}
+
 std::string who_text(const HolderInfo& who) {
   return printable(who.user) + "@" + printable(who.host) + " pid " + std::to_string(who.pid);
 }

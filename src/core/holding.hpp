@@ -29,6 +29,17 @@ enum class Mode {
 // or "slots". Stores write other words (stored_mode in store/record_json.hpp).
 std::string_view mode_word(Mode mode);
 
+// Which runs a claim may end that also said --supersede and came before it. A run that said nothing
+// is never ended.
+enum class Supersede {
+  nothing,
+  waiting,  // those that wait
+  holder,   // those that wait, and the holder if it said --supersede holder
+};
+// Returns the word of the option and of stored records; empty for Supersede::nothing.
+std::string_view supersede_word(Supersede what);
+Supersede parse_supersede(std::string_view word);  // nothing: not a known word
+
 // What a holder publishes about itself. Every user who may inspect the lock can read it.
 struct HolderInfo {
   static constexpr std::size_t k_command_bytes_max = 200;
@@ -42,6 +53,7 @@ struct HolderInfo {
   // Names the boot of the machine and the pid namespace in which `pid` is valid. Only nested runs
   // set it.
   std::string machine = {};
+  Supersede supersede = Supersede::nothing;  // which runs it may end, and may be ended by
 
   bool operator==(const HolderInfo&) const = default;
 };

@@ -124,6 +124,9 @@ struct Refusal {
   // An ancestor of the claim holds the name in a mode that excludes the claim. Waiting would last
   // for ever, as the ancestor waits for the claim's run to end.
   bool by_ancestor = false;
+  // The claim waited, and a later one in its line superseded it (--supersede): the claim has left
+  // its lines, and `holding` is empty.
+  std::optional<HolderInfo> superseded_by = {};
 };
 using AcquireReply = std::variant<Grant, Refusal, Done>;
 
@@ -230,6 +233,7 @@ struct StoreTraits {
   bool cheap_end = true;      // ReleaseOptions::end costs no further write
   bool tokens = true;         // fencing tokens; without them every token is 0
   bool line = true;           // Queueing, Claim::max_waiters; without it waiters have no order
+  bool supersede = true;      // HolderInfo::supersede in claims
   bool replicas = false;      // a grant can wait until replicas have it (--replicas)
   bool detached = true;   // holds that outlive the process: the commands acquire, renew and release
   bool may_hang = false;  // a call may hang in the kernel (a disk), where no interrupt ends it

@@ -45,6 +45,7 @@ struct Notice {
     // No answer to the release; the lease ends in `span` or, if that is zero, about now.
     release_unknown,
     lost_at_release,  // the release found that the lease had been lost before
+    superseded,       // the claim waited, and a later one, `text`, took its place (--supersede)
     done_before,      // a successful run was granted `span` ago, less than once_per (`text`)
     signalled,        // `signal` goes to the child's group, which must end
     passed_on,        // `signal` goes to the child's group; dlock does nothing more

@@ -118,7 +118,9 @@ void RunSession::end_wait(WaitLoop::End end, Time now) {
   if (auto* const granted = std::get_if<step::Granted>(&end)) {
     take_grant(std::move(granted->grant), now);
   } else if (auto* const busy = std::get_if<step::Busy>(&end)) {
-    give_up({.kind = Outcome::Kind::busy,
+    const auto& newer = busy->refusal.superseded_by;
+    if (newer) say({.kind = Notice::Kind::superseded, .text = who_text(*newer)});
+    give_up({.kind = newer ? Outcome::Kind::superseded : Outcome::Kind::busy,
              .refusal = std::move(busy->refusal),
              .seen_ago = now - wait_.acquire().last_contact()},
             false,

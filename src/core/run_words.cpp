@@ -11,6 +11,7 @@ namespace {
 constexpr std::array k_outcomes{"child",
                                 "taken",
                                 "busy",
+                                "superseded",
                                 "done",
                                 "failed",
                                 "lost",

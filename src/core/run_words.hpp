@@ -56,6 +56,7 @@ struct Outcome {
     child,        // the command has ended, as `child` says
     taken,        // for acquire: the caller has the grant; nothing was released
     busy,         // the lock was busy, as `refusal` says
+    superseded,   // a later claim took its place in line, as Refusal::superseded_by says
     done,         // not needed: a successful run was granted a short while ago
     failed,       // the child never started, because of `error`
     lost,         // the child was stopped because the lease was lost

@@ -117,6 +117,7 @@ inline HoldRecord record_from(std::string id, const Json& object) {
   record.who.command = short_text_at(object, "command", HolderInfo::k_command_bytes_max);
   record.who.reason = short_text_at(object, "reason");
   record.who.machine = short_text_at(object, "machine");
+  record.who.supersede = parse_supersede(short_text_at(object, "supersede"));
   record.token = whole_number(object, "token", k_most_signed).value_or(0);
   record.since_ms = wall_ms_at(object, "since_ms");
   const auto ttl_ms = whole_number(object, "ttl_ms", to_ms(k_longest_duration)).value_or(0);
@@ -136,6 +137,7 @@ inline Json object_from(const HolderInfo& who, Duration ttl) {
               {"reason", who.reason},
               {"ttl_ms", to_ms(ttl)}};
   if (!who.machine.empty()) object["machine"] = who.machine;
+  if (who.supersede != Supersede::nothing) object["supersede"] = supersede_word(who.supersede);
   return object;
 }
 

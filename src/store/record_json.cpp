@@ -73,6 +73,7 @@ std::string holder_json(const HolderInfo& who, Duration ttl) {
   members.add("reason", who.reason);
   members.add("ttl_ms", to_ms(ttl));
   if (!who.machine.empty()) members.add("machine", who.machine);
+  if (who.supersede != Supersede::nothing) members.add("supersede", supersede_word(who.supersede));
   return '{' + members.take() + '}';
 }
 

@@ -71,6 +71,7 @@ not() { ! "$@"; }
     '~dlock:waiters:*' '~dlock:done:*' '~redisson_lock_token:*' '&*' +@all
   DLOCK_URL="${DLOCK_URL/unix:\/\//unix:\/\/limited@}" run --separate-stderr "$DLOCK" run job -- true
   [ "$status" = 0 ] || fail "$stderr"
+  [ -z "$stderr" ]
   [ "$(r exists dlock:job)" = 0 ]
   [ "$(r type "$LAST")" = list ]
 }

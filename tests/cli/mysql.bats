@@ -5,7 +5,7 @@
 # The children expand what is quoted here, and every test is a shell of its own.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load ../support/suite
-suite cli supervise ticker line store_cases databases
+suite cli supervise ticker line store_cases supersede databases
 
 setup_file() {
   set_up_file
@@ -142,6 +142,11 @@ signal_store() { signal_database "$1"; }
 
 @test "freeze, unfreeze: free and held locks, refusals, list and inspect" {
   freezes
+}
+
+@test "supersede: the newest run wins; a holder that said so is revoked" {
+  supersedes
+  supersedes_the_holder
 }
 
 @test "a lock that a newer dlock wrote is refused before anything is changed" {

@@ -76,6 +76,11 @@ until_go='touch "$0/child"; until [ -e "$0/go" ]; do sleep 0.02; done'
   told b -n a -- true
   ends 10s b "exit 75"
   shows b busy
+  told e --supersede waiting a -- true
+  eventually 10s said e waiting
+  told f --supersede waiting a -- true
+  ends 20s e "exit 75"
+  shows e superseded
   told b -w 20s a -- true
   spawn c "$DLOCK" -v --log-format json wait a
   eventually 10s said b waiting
@@ -83,6 +88,7 @@ until_go='touch "$0/child"; until [ -e "$0/go" ]; do sleep 0.02; done'
   touch "$T/go"
   ends 10s b "exit 0"
   ends 10s c "exit 0"
+  ends 10s f "exit 0"
   shows b waiting granted
   shows c waiting free
   "$DLOCK" run a -- env -u DLOCK_HOLDS "$DLOCK" --log-format json run -w 3s a -- true 2>"$T/d.err" || true

@@ -5,7 +5,7 @@
 # The children expand what is quoted here, and every test is a shell of its own.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load ../support/suite
-suite cli supervise ticker line store_cases refused
+suite cli supervise ticker line store_cases supersede refused
 
 setup() {
   set_up
@@ -159,6 +159,11 @@ as_member() {
 
 @test "freeze, unfreeze: free and held locks, refusals, list and inspect" {
   freezes
+}
+
+@test "supersede: the newest run wins; a holder that said so is revoked" {
+  supersedes
+  supersedes_the_holder
 }
 
 @test "a lock that a newer dlock wrote is refused before anything is changed" {

@@ -50,6 +50,8 @@ std::string words_of(const Claim& claim) {
     text += " " + name.text();
   text += " ttl " + std::to_string(to_ms(claim.ttl));
   if (claim.once_per != Duration::zero()) text += " once " + std::to_string(to_ms(claim.once_per));
+  if (claim.who.supersede != Supersede::nothing)
+    text += " supersedes " + std::string(supersede_word(claim.who.supersede));
   if (claim.max_waiters) text += " most " + std::to_string(*claim.max_waiters);
   for (const AncestorHold& above : claim.ancestors)
     text += " below " + above.key + "/" + hold_id(above.owner, above.serial);
@@ -93,6 +95,7 @@ std::string AnswerText::granted(const Grant& grant) {
 }
 
 std::string AnswerText::refused(const Refusal& refusal, const Names& names) {
+  if (refusal.superseded_by) return "superseded by " + who_text(*refusal.superseded_by);
   std::string text = "refused at " + std::to_string(refusal.which);
   if (refusal.by_ancestor) text += " by an ancestor";
   if (refusal.turn_left) text += " with a turn";

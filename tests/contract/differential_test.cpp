@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The same random calls to two stores, whose answers must be equal: Redis, where Lua scripts have
-// the rules of a lock, and the memory store, where lease_table has them. After each call every name
-// is inspected in both stores.
+// the rules, and the memory store, where lease_table has them. Each call is followed by inspect.
 //
 // Half of the claims wait in line; the waiters of each name must have the same order, turns and
 // ends in both stores. Claims and releases are also repeated long after their answers.
@@ -273,7 +272,8 @@ class Game {
       both_.ask("freeze " + name.text() + " for " + std::to_string(to_ms(order.lasts)),
                 [&](std::size_t i) {
                   auto before = twins_[i].store->freeze(name, order, soon());
-                  if (before) {  // Redis shows only the holders here
+                  if (before) {  // Redis shows only the holders here, and counts silent waiters
+                    before->waiting = 0;
                     before->line.clear();
                     before->success.reset();
                     before->last.reset();

@@ -55,6 +55,8 @@ Claim RandomClaims::some_claim(std::size_t number) {
       .ancestors = {},
       .mode = some_mode(),
       .once_per = one_of<Duration>(random_, {0s, 0s, 15s, 45s})};
+  claim.who.supersede = one_of<Supersede>(
+      random_, {Supersede::nothing, Supersede::nothing, Supersede::waiting, Supersede::holder});
   if (random_() % 4 == 0) claim.max_waiters = one_of<std::uint64_t>(random_, {0, 1, 2});
   if (claim.mode == Mode::slots)
     claim.slots = one_mode() ? 2 : one_of<std::uint32_t>(random_, {2, 2, 2, 3});

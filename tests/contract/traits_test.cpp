@@ -53,6 +53,8 @@ TEST_CASE("traits: the stores support everything but one or two") {
     CHECK((traits.keep && traits.longer) == (backing.name != "zookeeper"));
     CHECK(traits.slots == (backing.name != "quorum"));
     CHECK(traits.line == (backing.name != "local"));
+    const bool knows_order = traits.line && traits.slots && backing.name != "zookeeper";
+    CHECK(traits.supersede == knows_order);
   });
 }
 

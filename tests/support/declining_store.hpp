@@ -88,6 +88,7 @@ class DecliningStore final : public LockStore {
     if (claim.mode == Mode::slots && !traits_.slots) return false;
     if (claim.names.size() > 1 && !traits_.several_names) return false;
     if (!claim.ancestors.empty() && !traits_.nesting) return false;
+    if (claim.who.supersede != Supersede::nothing && !traits_.supersede) return false;
     return claim.once_per == Duration::zero() || traits_.once_per;
   }
   static Error declined() { return {Errc::bad_usage, "declined"}; }
@@ -105,6 +106,7 @@ inline constexpr StoreTraits k_plain_locks_only{.exclusive = false,
                                                 .keep = false,
                                                 .once_per = false,
                                                 .tokens = false,
-                                                .line = false};
+                                                .line = false,
+                                                .supersede = false};
 
 }  // namespace dlock::test

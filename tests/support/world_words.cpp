@@ -106,6 +106,8 @@ std::string outcome_text(const Outcome& outcome) {
       return "exit taken";
     case Outcome::Kind::busy:
       return "exit busy";
+    case Outcome::Kind::superseded:
+      return "exit superseded";
     case Outcome::Kind::done:
       return "exit done";
     case Outcome::Kind::failed:

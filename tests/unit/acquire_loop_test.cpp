@@ -107,6 +107,15 @@ TEST_CASE("a lock that is held by an ancestor is not waited for, with or without
   CHECK_KEPT(world);
 }
 
+TEST_CASE("a claim that a later one has superseded gives up, and has no place to leave") {
+  Script script = waiting(std::nullopt);
+  script.refusal.superseded_by = HolderInfo{.host = "ci", .pid = 7, .user = "bob"};
+  World world(script);
+  CHECK(world.run() == "0s acquire busy, 0s exit superseded");
+  REQUIRE(world.outcome()->refusal);
+  CHECK_KEPT(world);
+}
+
 TEST_CASE("-w gives up when its time is over, with the holder as last seen") {
   Script script = waiting(std::nullopt);
   script.wait = 2500ms;

@@ -37,6 +37,7 @@ TEST_CASE("run metrics: the first run makes the whole file") {
         "# TYPE dlock_runs_total counter\n"
         "dlock_runs_total{lock=\"a\",outcome=\"child\"} 1\n"
         "dlock_runs_total{lock=\"a\",outcome=\"busy\"} 0\n"
+        "dlock_runs_total{lock=\"a\",outcome=\"superseded\"} 0\n"
         "dlock_runs_total{lock=\"a\",outcome=\"done\"} 0\n"
         "dlock_runs_total{lock=\"a\",outcome=\"failed\"} 0\n"
         "dlock_runs_total{lock=\"a\",outcome=\"lost\"} 0\n"

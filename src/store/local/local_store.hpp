@@ -45,7 +45,9 @@ class LocalStore final : public TableStore {
   static Result<std::unique_ptr<LockStore>> open(const local::Place& place,
                                                  const StoreOptions& options);
 
-  StoreTraits traits() const override { return {.line = false, .may_hang = true}; }
+  StoreTraits traits() const override {
+    return {.line = false, .supersede = false, .may_hang = true};
+  }
   std::string where() const override;
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
 

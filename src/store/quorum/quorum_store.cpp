@@ -85,6 +85,7 @@ QuorumStore::QuorumStore(std::unique_ptr<QuorumServers> servers, const Terms& te
 StoreTraits QuorumStore::traits() const {
   StoreTraits traits = servers_->store(0).traits();
   traits.slots = false;
+  traits.supersede = false;  // each server may have another order of arrival
   traits.replicas = false;
   return traits;
 }

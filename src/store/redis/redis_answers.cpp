@@ -217,6 +217,10 @@ Result<AcquireReply> read_claimed(const Claim& claim,
   const ReplyView reply = answer.reply.view();
   const std::string_view verdict = reply[0].string();
   if (verdict == "granted") return read_grant(claim, answer, where);
+  if (verdict == "superseded") {
+    const auto newer = parse_waiter(reply[1].string());
+    return AcquireReply(Refusal{.superseded_by = newer.value_or(Waiter{}).who});
+  }
   if (verdict == "done") return AcquireReply(Done{ms(reply[1].integer())});
   const auto which = static_cast<std::size_t>(count(reply[verdict == "busy" ? 3 : 1].integer()));
   if (which >= claim.names.size()) return unexpected_answer(where);

@@ -55,17 +55,17 @@ Result<std::string> SqlStore::key_of(const LockName& name) const {
 }
 
 StoreTraits SqlStore::traits() const {
-  return {.line = !say_.has_four_columns()};
+  return {.line = !say_.has_four_columns(), .supersede = !say_.has_four_columns()};
 }
 
 Error SqlStore::too_few_columns() const {
-  return {
-      Errc::bad_config,
-      "cannot keep this in " + where() + ": the table " + table_ +
-          " has four columns, which is enough for one plain lock at a time: without --shared, "
-          "--exclusive, --slots and --once-per, not nested, not frozen, and revoked only by --now; "
-          "or let its owner run: " +
-          say_.add_columns(table_)};
+  return {Errc::bad_config,
+          "cannot keep this in " + where() + ": the table " + table_ +
+              " has four columns, which is enough for one plain lock at a time: without --shared, "
+              "--exclusive, --slots, --supersede and --once-per, not nested, not frozen, and "
+              "revoked only by --now; "
+              "or let its owner run: " +
+              say_.add_columns(table_)};
 }
 
 // Returns the error for a table that has some of dlock's columns, but not all.
@@ -78,7 +78,9 @@ Error SqlStore::unknown_columns() const {
 
 std::optional<Error> SqlStore::refuses(const Claim& claim) const {
   if (!say_.has_four_columns()) return std::nullopt;
-  if (claim.mode == Mode::plain && claim.once_per == Duration::zero()) return std::nullopt;
+  const bool supersedes = claim.who.supersede != Supersede::nothing;
+  if (claim.mode == Mode::plain && claim.once_per == Duration::zero() && !supersedes)
+    return std::nullopt;
   return too_few_columns();
 }
 

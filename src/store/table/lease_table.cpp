@@ -137,6 +137,7 @@ ReleaseVerdict release_one(StoredLock& state,
              .revoked_by = {}};
   } else {
     state.leases.erase(found);
+    drop_dead(state, moment.now);
     keep_frozen(state, hold.owner, moment);
   }
   return ReleaseVerdict::released;
@@ -168,6 +169,11 @@ Result<AcquireReply> acquire(const States& states,
   if (const auto done = done_before(states, plans, claim, moment)) {
     leave(states, claim, moment);
     return AcquireReply(*done);
+  }
+  if (const Place* const newer = superseding(states, claim)) {
+    Refusal refusal{.superseded_by = newer->waiter.who};
+    leave(states, claim, moment);
+    return AcquireReply(std::move(refusal));
   }
   if (const auto refused = first_refused(plans)) {
     const Queued queued = queue_up(states, {claim, plans, *refused, queueing}, moment);
@@ -284,6 +290,21 @@ RevokeReply revoke(StoredLock& state, const RevokeOrder& order, const Moment& mo
   tidy(state, moment);
   offer(state, moment.now);
   return reply;
+}
+
+std::vector<std::string> supersede_holders(StoredLock& state, const HolderInfo& by) {
+  std::vector<std::string> ids;
+  if (by.supersede != Supersede::holder) return ids;
+  for (auto& [owner, lease] : state.leases) {
+    const bool may = std::all_of(lease.holds.begin(), lease.holds.end(), [](const auto& hold) {
+      return hold.second.who.supersede == Supersede::holder;
+    });
+    if (!may || lease.revoked_by || is_kept(lease)) continue;
+    lease.revoked_by = by.user + '@' + by.host + " (--supersede)";
+    for (const auto& [serial, record] : lease.holds)
+      ids.push_back(record.id);
+  }
+  return ids;
 }
 
 std::optional<LastSuccess> forget(StoredLock& state, const Moment& moment) {

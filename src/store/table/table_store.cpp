@@ -88,7 +88,12 @@ Result<AcquireReply> TableStore::acquire(const Claim& claim, Queueing queueing, 
     if (const auto* grant = reply ? std::get_if<Grant>(&*reply) : nullptr)
       step = {.writes = true, .renews = owners_of(grant->holds)};
     // The holder of a frozen lock died without a release: foreign programs must find it kept again.
-    if (keeps_again && reply && std::holds_alternative<Refusal>(*reply)) step.writes = true;
+    const auto* refusal = reply ? std::get_if<Refusal>(&*reply) : nullptr;
+    if (keeps_again && refusal != nullptr) step.writes = true;
+    if (refusal != nullptr && refusal->place > 0) {
+      step.wakes = lease_table::supersede_holders(*states[refusal->which], claim.who);
+      step.writes = step.writes || !step.wakes.empty();
+    }
     return step;
   });
   if (!done) return done.error();

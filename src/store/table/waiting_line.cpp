@@ -74,6 +74,19 @@ bool turn_began(const Line& before, const Line& after) {
   return old != before.end() && first.alive_until < old->alive_until;
 }
 
+const Place* superseding(const States& states, const Claim& claim) {
+  if (claim.who.supersede == Supersede::nothing) return nullptr;
+  const Place* newest = nullptr;
+  for (const StoredLock* state : states) {
+    const Line& line = state->line;
+    const std::uint64_t place = number_of(line, waiter_id(claim));
+    if (place == 0) continue;
+    for (std::uint64_t i = place; i < line.size(); ++i)  // the index of the one behind is `place`
+      if (line[i].waiter.who.supersede != Supersede::nothing) newest = &line[i];
+  }
+  return newest;
+}
+
 Queued queue_up(const States& states, const RefusedClaim& refused, const Moment& moment) {
   const auto& [claim, plans, in_the_way, queueing] = refused;
   const std::string me = waiter_id(claim);

@@ -44,6 +44,10 @@ void offer(StoredLock& state, StoreTime now, const std::string& me = {});
 // look.
 bool turn_began(const Line& before, const Line& after);
 
+// Returns the last waiter that supersedes the claim: it came later into one of the claim's lines,
+// and both said --supersede. Null: the claim goes on.
+const Place* superseding(const States& states, const Claim& claim);
+
 struct RefusedClaim {
   const Claim& claim;
   const std::vector<Plan>& plans;  // one plan for each name of the claim

@@ -60,9 +60,10 @@ std::unique_ptr<ZkStore> ZkStore::open(const ZkAddress& address, const StoreOpti
 
 // Returns what this store does not support. A lock cannot be kept (--min-hold), because its node
 // ends with the session. A lease cannot become longer: its session could get a longer timeout, but
-// the next leader would know only the timeout with which the session was made.
+// the next leader would know only the timeout with which the session was made. A waiter cannot be
+// superseded, because it would have to read all nodes behind its own.
 StoreTraits ZkStore::traits() const {
-  return {.keep = false, .longer = false, .cheap_end = false};
+  return {.keep = false, .longer = false, .cheap_end = false, .supersede = false};
 }
 
 Result<std::string> ZkStore::key_of(const LockName& name) const {

@@ -14,6 +14,7 @@
 --                                  waits for the first in line, or -1; 1 if an ancestor holds it
 --                                  in a mode that we cannot join
 --         {'done', ms}              --once-per: so long ago the oldest success was granted
+--         {'superseded', waiter}    a later claim in line has superseded this one (--supersede)
 --         {'lost', which}           a hold on which the caller relies was lost: it was revoked, or
 --                                   is gone and was not released
 --
@@ -46,6 +47,9 @@
 -- include: parts/above.lua
 -- include: parts/room.lua
 -- include: parts/grant.lua
+-- include: parts/leave_lines.lua
+-- include: parts/revoked.lua
+-- include: parts/supersede.lua
 -- include: parts/refuse.lua
 
 -- 1. Find holds that the claim or an ancestor already has, and recent successes.
@@ -61,15 +65,12 @@ for i, n in ipairs(names) do
   done = ago and ago < once and math.max(ago, done)
 end
 
-if done then  -- 2. All names have a recent success: nothing to do (--once-per).
-  for _, n in ipairs(names) do
-    if me ~= '' then
-      leave(n.line, n.waiters, me)
-      call_first(n.lock, n.tag, n.line, n.waiters)
-    end
-  end
+if done then  -- 2. The claim is not needed: all names have a recent success (--once-per).
+  leave_lines()
   return {'done', done}
 end
+local newer = superseded()
+if newer then return newer end
 
 -- 3. Look for room, and choose the name to report: the first that an ancestor holds, otherwise the
 -- first that is in the way.

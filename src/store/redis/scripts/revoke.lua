@@ -22,6 +22,7 @@
 -- include: parts/records.lua
 -- include: parts/leases.lua
 -- include: parts/removed.lua
+-- include: parts/revoked.lua
 -- include: parts/holding.lua
 -- include: parts/redisson.lua
 -- include: parts/waiter.lua
@@ -87,9 +88,6 @@ keep_frozen(lock, holds)
 if #running == 0 then return #kept > 0 and deleted() or {'not_dlock', before} end
 
 -- 4. Revoke the others.
-if not is_hash(revoked) then redis.call('DEL', revoked) end
-for _, owner in ipairs(running) do redis.call('HSET', revoked, owner, by) end
-local left = redis.call('PTTL', lock)
-redis.call('PEXPIRE', revoked, left > 0 and left or 86400000)
+revoke_owners(lock, revoked, running, by)
 if #kept > 0 then tell() end
 return {'revoked', before}

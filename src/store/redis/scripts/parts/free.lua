@@ -8,6 +8,7 @@ local function is_free(n)
   if me == '' then
     return redis.call('EXISTS', n.lock, n.holds, n.revoked, n.line, n.waiters) == 0
   end
+  if supersede_in(me) then return false end  -- a later one may stand behind it
   local lives = redis.call('EXISTS', n.lock, n.holds, n.revoked) == 0
     and redis.call('ZRANGE', n.line, '0', '0')[1] == me and redis.call('ZSCORE', n.waiters, me)
   return lives and tonumber(lives) >= now_ms()

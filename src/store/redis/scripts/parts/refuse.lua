@@ -1,5 +1,5 @@
 -- For acquire: a refused claim waits in the lines of all its names that it could ever get.
--- Needs freeze.lua, line.lua, claim.lua.
+-- Needs freeze.lua, line.lua, claim.lua, supersede.lua.
 local function waits(n) return n.how == 'busy' or n.how == 'turn' or n.how == 'take' end
 
 -- Returns whether the claim may wait in all these lines, and the first name in the way whose line
@@ -46,6 +46,8 @@ local function refuse(in_the_way)
   local i = full_at or in_the_way
   local n = names[i]
   local place = may and redis.call('ZRANK', n.line, me)
-  return {'busy', holding(n.lock, n.holds, n.revoked, n.tag, n.line, mode),
+  local reply = {'busy', holding(n.lock, n.holds, n.revoked, n.tag, n.line, mode),
     place and place + 1 or 0, i - 1, n.how == 'turn' and turn_left(n) or -1, own and 1 or 0}
+  if place then supersede_holder(n) end
+  return reply
 end

@@ -1,0 +1,43 @@
+-- For acquire: --supersede. A claim ends claims that said so, too, and wait before it in its line;
+-- with "holder" it also revokes a holder that said "holder". A waiter that is superseded learns so
+-- at its next try: no state is needed but the line.
+-- Needs types.lua, hold.lua, records.lua, claim.lua, claimed.lua, line.lua, leave_lines.lua,
+-- revoked.lua.
+local supersede = supersede_in(me)
+
+-- Returns the reply to a claim that a later one in its line has superseded, and takes it out of its
+-- lines. Nil: the claim goes on.
+local function superseded()
+  local newest
+  for _, n in ipairs(supersede and names or {}) do
+    prune(n.line, n.waiters)
+    local place = not n.how and redis.call('ZRANK', n.line, me)
+    for _, who in ipairs(place and redis.call('ZRANGE', n.line, place + 1, -1) or {}) do
+      if supersede_in(who) then newest = who end
+    end
+  end
+  if not newest then return end
+  leave_lines()
+  return {'superseded', newest}
+end
+
+-- Revokes the holder if all its holds said "holder".
+local function supersede_holder(n)
+  if supersede ~= 'holder' or not is_hash(n.lock) or not is_hash(n.holds) then return end
+  local refuses, chosen = {}, {}
+  local all = redis.call('HGETALL', n.holds)
+  for i = 1, #all, 2 do
+    local owner = owner_in(all[i])  -- nil: a freeze
+    local may = owner and supersede_in(all[i + 1]) == 'holder' and all[i] ~= id_of(owner, 'kept')
+    if owner and not may then refuses[owner] = true end
+  end
+  for i = 1, #all, 2 do
+    local owner = owner_in(all[i])
+    local there = owner and redis.call('HEXISTS', n.lock, field_of(owner, mode_in(all[i + 1]))) == 1
+    local known = is_hash(n.revoked) and owner and redis.call('HEXISTS', n.revoked, owner) == 1
+    if there and not refuses[owner] and not known then chosen[#chosen + 1] = owner end
+  end
+  local info = #chosen > 0 and cjson.decode('{' .. ARGV[4])
+  local by = info and info.user .. '@' .. info.host .. ' (--supersede)'
+  if info then revoke_owners(n.lock, n.revoked, chosen, by) end
+end

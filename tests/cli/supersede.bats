@@ -1,0 +1,64 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Promise: with --supersede the newest run wins, and no run is ended that did not say so. The suites
+# of the other stores call supersedes and supersedes_the_holder as well.
+# shellcheck disable=SC2154,SC2016  # *_pid are set by spawn; '…' is for inner shells
+load ../support/suite
+suite server cli supervise line supersede
+
+@test "supersede: of the runs that wait only the newest goes on" {
+  supersedes
+}
+
+@test "supersede: a holder that said so is revoked, and no other" {
+  supersedes_the_holder
+}
+
+@test "supersede: the outcome is not busy, in the result file, the metrics, the log and --notify" {
+  hold a
+  spawn old "$DLOCK" run --supersede waiting -E 7 --log-format json --result-file "$T/end.json" \
+    --metrics-dir "$T" --notify 'echo "$DLOCK_EVENT $DLOCK_OUTCOME" >"$0.told"; cat >"$0.line"' a -- true
+  eventually 10s stands a 1
+  spawn newest "$DLOCK" run --supersede waiting a -- true
+  ends 20s old "exit 7"
+  let_go
+  ends 20s newest "exit 0"
+  assert_equal "$(json '[d["outcome"], d["exit_status"]]' <"$T/end.json")" '["superseded", 7]'
+  grep -q '^dlock_runs_total{lock="a",outcome="superseded"} 1$' "$T/dlock_a.prom"
+  grep -q '"event":"superseded"' "$T/old.err"
+}
+
+@test "supersede: the dead newest one has ended the others; one that comes anew is the newest" {
+  hold a
+  spawn old "$DLOCK" run --supersede waiting a -- touch "$MARKER"
+  eventually 10s stands a 1
+  spawn dies "$DLOCK" run --supersede waiting a -- touch "$MARKER"
+  eventually 10s stands a 2
+  kill -KILL "$dies_pid"
+  ends 20s old "exit 75"
+  spawn late "$DLOCK" run --supersede waiting a -- true
+  let_go
+  ends 30s late "exit 0"
+  assert_not_started
+}
+
+@test "supersede: wrong usage, and stores that cannot" {
+  run -64 --separate-stderr "$DLOCK" run -n --supersede waiting a -- true
+  assert_stderr_has "--supersede needs a run that waits"
+  run -64 "$DLOCK" run -w 0 --supersede waiting a -- true
+  run -64 "$DLOCK" run --supersede all a -- true
+  run -64 "$DLOCK" acquire --supersede waiting a
+  for mode in -s "--slots 2"; do
+    # shellcheck disable=SC2086  # words
+    run -64 --separate-stderr "$DLOCK" run $mode --supersede holder a -- true
+    assert_stderr_has "for locks with one holder: not for ${mode%% *}"
+    # shellcheck disable=SC2086
+    run -0 "$DLOCK" run $mode --supersede waiting a -- true
+  done
+  local url
+  for url in "local://$T/locks" zookeeper://127.0.0.1:1/locks \
+    "redis://127.0.0.1:1 redis://127.0.0.1:2 redis://127.0.0.1:3"; do
+    DLOCK_URL=$url run -64 --separate-stderr "$DLOCK" run --supersede waiting a -- true
+    assert_stderr_has " does not support --supersede: a waiter there does not know which of the others came last"
+  done
+}
