@@ -47,6 +47,11 @@ std::string granted_text(const Notice& notice, const std::string& name) {
          (logs(LogLevel::info) ? ", token " + std::to_string(notice.holds.front().token) : "");
 }
 
+std::string reclaimed_text(const Notice& notice, const std::string& name) {
+  return "freed " + name + " of " + who_text(first_hold(*notice.holding).who) +
+         ": that run is dead, with all of its processes";
+}
+
 std::string renewed_text(const Notice& notice, const std::string& name) {
   return "renewed " + name + ", lease good for " + format_duration(notice.span);
 }
@@ -129,6 +134,10 @@ Fields delay_field(const Notice& notice) {
   return {{"delay_ms", to_ms(notice.span)}};
 }
 
+Fields reclaimed_field(const Notice& notice) {
+  return {{"holder", holder_fields(*notice.holding, notice.seen_ago)}};
+}
+
 Fields wait_fields(const Notice& notice) {
   Fields fields = waited_field(notice);
   if (!notice.holding) return fields;
@@ -198,6 +207,7 @@ constexpr auto k_forms = std::to_array<NoticeForm>({
     {K::unreachable, L::info, "unknown", [](N notice, Name name) {
        return name + ": " + notice.text + "; trying again"; }, nullptr,
      [](N notice, Name name) { return cannot_renew(notice, name) + "; trying again"; }},
+    {K::reclaimed, L::warn, "reclaimed", reclaimed_text, reclaimed_field},
     {K::unavailable, L::error, "unavailable", [](N notice, Name name) {
        return "skipped " + name + ": the store is away (--on-unavailable skip): " + notice.text; }},
     {K::unlocked, L::error, "unlocked", [](N notice, Name name) {

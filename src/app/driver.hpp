@@ -41,6 +41,7 @@ namespace dlock {
 // Hooks: functions that the loop calls and that a command may replace.
 struct DriverHooks {
   bool has_command() const { return false; }  // whether a command or its leftovers run
+  void asking(action::Ask& /*ask*/) {}        // called before an Ask is passed to the store worker
   void asked(action::Ask::What /*what*/) {}   // called after an Ask was passed to the store worker
   std::optional<Time> look_at() const { return {}; }  // the latest time for the next look()
   void look() {}                                      // called at the end of each round
@@ -247,6 +248,7 @@ class Driver {
   // be started, this thread calls the store.
   void carry_out_one(action::Ask& ask) {
     if (arms_.has_command() || worker_.may_hang()) worker_.start();
+    arms_.asking(ask);
     worker_.ask(ask);
     arms_.asked(ask.what);
   }

@@ -2,6 +2,7 @@
 #include "app/runner.hpp"
 
 #include "app/hold_variables.hpp"
+#include "sys/boot.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -37,6 +38,14 @@ Runner::Runner(RunPlan plan,
       listener_(listener),
       terminal_(Terminal::of_stdin()),
       driver_(std::move(session), worker, &signals, listener, *this) {}
+
+// With --contain the command has processes that the store's record would not show.
+void Runner::asking(action::Ask& ask) {
+  if (ask.what != action::Ask::What::renew || plan_.contain || !child_.started()) return;
+  if (!processes_)
+    processes_ = {.machine = pid_space(), .guard = child_.guard(), .group = child_.group()};
+  ask.processes = processes_;
+}
 
 void Runner::asked(action::Ask::What what) {
   using What = action::Ask::What;

@@ -62,6 +62,7 @@ class Runner : private DriverHooks {
   void carry_out(action::SignalGroup& order);
 
   bool has_command() const { return driver_.machine().has_child(); }
+  void asking(action::Ask& ask);
   void asked(action::Ask::What what);
   std::optional<Time> look_at() const;
   void look();
@@ -86,6 +87,7 @@ class Runner : private DriverHooks {
   bool unlocked_ = false;      // the command was started without the lock
   bool leftovers_ = false;     // the child has ended, but not its group
   bool told_to_stop_ = false;  // dlock itself got a stop signal, not only the child
+  std::optional<RunProcesses> processes_;
   Driver<RunSession, Runner> driver_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The name of this host, only for display: in the records of holders and waiters, and in log lines.
+// The name of this host, in the records of holders and waiters, and in log lines.
 // No name service is asked.
 #pragma once
 

@@ -7,7 +7,9 @@
 #include "core/lock_store.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <variant>
+#include <vector>
 
 namespace dlock {
 
@@ -34,13 +36,22 @@ struct Ask {
   bool front = false;                   // for watch
   ReleaseOptions release_options = {};  // for release
   std::size_t which = 0;  // for inspect: index of the name; for RenewLoop: index of the hold
+  // For renew: the processes of the run, which the first confirmed renewal records.
+  std::optional<RunProcesses> processes = {};
 };
 struct CancelAsk {};  // interrupts the running ask, which still gets an answer
 }  // namespace action
 
+// A hold of a dead holder that the store worker has released to make room (store/dead_holders.hpp).
+struct Reclaimed {
+  std::size_t which = 0;  // index of the name
+  Holding holding;        // shows this hold only
+};
+
 namespace event {
 struct Acquired {
   Result<AcquireReply> answer;
+  std::vector<Reclaimed> reclaimed = {};  // before the answer
 };
 struct Watched {  // the answer to watch, and to watch_hold
   Result<Watching> answer;
@@ -56,6 +67,7 @@ struct Released {  // the answer to release, undo and leave
 };
 struct Inspected {
   Result<Holding> answer;
+  std::vector<Reclaimed> reclaimed = {};  // before the answer
 };
 struct Called {  // the answer to call: success or error; the command keeps any other result
   Result<void> answer;

@@ -50,12 +50,22 @@ struct HolderInfo {
   std::string user;
   std::string command;  // the command's first word, shortened; "acquire" for a hold of `acquire`
   std::string reason;
-  // Names the boot of the machine and the pid namespace in which `pid` is valid. Only nested runs
-  // set it.
+  // Names the boot of the machine and the pid namespace in which the pids are valid. Nested runs
+  // set it in their claim, other runs with their first renewal.
   std::string machine = {};
   Supersede supersede = Supersede::nothing;  // which runs it may end, and may be ended by
+  // The guard's pid and the command's process group, set by the first renewal of a run; 0: unknown.
+  long guard = 0;
+  long group = 0;
 
   bool operator==(const HolderInfo&) const = default;
+};
+
+// The processes of a run. They exist only after the grant, so the first renewal records them.
+struct RunProcesses {
+  std::string machine;  // as HolderInfo::machine
+  long guard = 0;
+  long group = 0;
 };
 
 // One hold as recorded beside the lock.

@@ -261,6 +261,7 @@ class LockStore {
   // seconds. Errc::lost: a hold on which the claim relies was lost.
   virtual Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) = 0;
 
+  // If the holds say the processes of their run (HolderInfo::group), adds these to their records.
   virtual Result<RenewReply> renew(const Holds& holds, Time limit) = 0;
 
   // For a member of a quorum: records these holds with their tokens and start times, and makes sure

@@ -23,6 +23,9 @@ struct Notice {
     // for `span`; `holding` is the last answer, if any.
     store_away,
     unreachable,  // a call failed while waiting or renewing; it is repeated
+    // The hold of the name `which` that `holding` shows was released: its holder, on this machine,
+    // is dead with all of its processes.
+    reclaimed,
     unavailable,  // the store is away (`text`), so nothing is run (OnUnavailable::skip)
     unlocked,     // the store is away (`text`), so the command runs without the lock
     granted,      // `holds` were granted after `span`

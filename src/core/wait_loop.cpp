@@ -55,6 +55,12 @@ WaitLoop::Turn WaitLoop::on(event::Acquired event, Time now) {
   const bool answered = event.answer.has_value();
   const std::string trouble = answered ? "" : event.answer.error().text;
   if (answered) slowest_answer_ = std::max(slowest_answer_, now - asked_at_);
+  for (Reclaimed& one : event.reclaimed) {
+    tell(turn,
+         Notice{.kind = Notice::Kind::reclaimed,
+                .which = one.which,
+                .holding = std::move(one.holding)});
+  }
   AcquireStep step = acquire_.on_acquire(std::move(event.answer), now);
   if (!trouble.empty() && !std::holds_alternative<step::Failed>(step)) {
     tell(turn, Notice{.kind = Notice::Kind::unreachable, .text = trouble});

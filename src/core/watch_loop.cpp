@@ -89,16 +89,19 @@ bool WatchLoop::is_over(const Holding& holding) const {
 }
 
 std::vector<WatchLoop::Action> WatchLoop::on(event::Inspected event, Time now) {
-  if (!event.answer) return follow(wait_.on(event::Acquired{event.answer.error()}, now), now);
+  const auto answered = [&](Result<AcquireReply> answer) {
+    return follow(wait_.on(event::Acquired{std::move(answer), std::move(event.reclaimed)}, now),
+                  now);
+  };
+  if (!event.answer) return answered(event.answer.error());
   Holding& seen = *event.answer;
-  if (is_over(seen)) return follow(wait_.on(event::Acquired{AcquireReply(Grant{})}, now), now);
+  if (is_over(seen)) return answered(AcquireReply(Grant{}));
   // A revoked owner that was not listed before may have a longer lease, so the deadline is moved.
   if (revoked_ && revoked_->some) {
     deadline_ = std::max(deadline_, now + longest_lease(seen.owners, seen) + k_expiry_slack);
     wait_.move_deadline(deadline_);
   }
-  return follow(wait_.on(event::Acquired{AcquireReply(Refusal{.holding = std::move(seen)})}, now),
-                now);
+  return answered(AcquireReply(Refusal{.holding = std::move(seen)}));
 }
 
 std::vector<WatchLoop::Action> WatchLoop::on(const event::Watched& event, Time now) {

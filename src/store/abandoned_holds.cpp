@@ -15,18 +15,12 @@ namespace {
 // Returns whether the run that took the hold is dead, and its command, too. The record was read
 // before the processes are listed here, so a run that lives is in the list: dlock is recognized by
 // its pid, its command by the serial in its environment.
-bool is_abandoned(const HoldRecord& record, const HoldSerial& serial) {
+bool is_abandoned(const HoldRecord& record) {
   const std::string here = pid_space();
   if (here.empty() || record.who.machine != here) return false;
   // living_process() is false for a process that is dead but not reaped yet.
   if (record.who.pid <= 1 || living_process(static_cast<pid_t>(record.who.pid))) return false;
-  const auto all = living_processes();
-  // If even pid 1 is not visible, /proc may hide other processes, too.
-  if (!all || !living_process(1)) return false;
-  return std::none_of(all->begin(), all->end(), [&](const ProcessEntry& entry) {
-    return entry.pid == record.who.pid ||
-           environment_has(entry.pid, serial).value_or(descends(entry, ::getpid()));
-  });
+  return is_carried_by_none(record);
 }
 
 // Releases the abandoned holds that the owner of `hold` has on the same name. Returns whether the
@@ -42,7 +36,7 @@ bool release_abandoned(LockStore& store,
     if (record.kept) return true;
     Hold rest = hold;
     rest.serial = record.id.substr(hold_id(hold.owner, "").size());
-    if (!is_abandoned(record, rest.serial)) continue;
+    if (!is_abandoned(record)) continue;
     auto after = store.release({rest}, {.keep = options.keep}, limit);
     if (!after) return false;
     if (*after == ReleaseVerdict::released) return true;
@@ -53,6 +47,17 @@ bool release_abandoned(LockStore& store,
 }
 
 }  // namespace
+
+bool is_carried_by_none(const HoldRecord& record) {
+  const std::string serial = record.id.substr(record.id.rfind('#') + 1);
+  const auto all = living_processes();
+  // If even pid 1 is not visible, /proc may hide other processes, too.
+  if (!all || !living_process(1)) return false;
+  return std::none_of(all->begin(), all->end(), [&](const ProcessEntry& entry) {
+    return entry.pid == record.who.pid ||
+           environment_has(entry.pid, serial).value_or(descends(entry, ::getpid()));
+  });
+}
 
 Result<ReleaseVerdict> release_with_abandoned(LockStore& store,
                                               const Holds& holds,

@@ -8,6 +8,10 @@
 
 namespace dlock {
 
+// Returns whether no living process that we may look at has the hold in its environment. Also false
+// if /proc may hide processes.
+bool is_carried_by_none(const HoldRecord& record);
+
 // Releases `holds`. If the owner of a hold that is not nested still has other holds of the name,
 // also releases those whose run has no living process on this machine; in doubt a hold is kept.
 // Returns an error only if the first release fails. If a later release fails, returns `still_held`.

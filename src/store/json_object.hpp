@@ -118,6 +118,8 @@ inline HoldRecord record_from(std::string id, const Json& object) {
   record.who.reason = short_text_at(object, "reason");
   record.who.machine = short_text_at(object, "machine");
   record.who.supersede = parse_supersede(short_text_at(object, "supersede"));
+  record.who.guard = static_cast<long>(whole_number(object, "guard", k_most_signed).value_or(0));
+  record.who.group = static_cast<long>(whole_number(object, "group", k_most_signed).value_or(0));
   record.token = whole_number(object, "token", k_most_signed).value_or(0);
   record.since_ms = wall_ms_at(object, "since_ms");
   const auto ttl_ms = whole_number(object, "ttl_ms", to_ms(k_longest_duration)).value_or(0);
@@ -138,6 +140,10 @@ inline Json object_from(const HolderInfo& who, Duration ttl) {
               {"ttl_ms", to_ms(ttl)}};
   if (!who.machine.empty()) object["machine"] = who.machine;
   if (who.supersede != Supersede::nothing) object["supersede"] = supersede_word(who.supersede);
+  if (who.group != 0) {
+    object["guard"] = who.guard;
+    object["group"] = who.group;
+  }
   return object;
 }
 

@@ -77,6 +77,12 @@ std::string holder_json(const HolderInfo& who, Duration ttl) {
   return '{' + members.take() + '}';
 }
 
+std::string processes_json(const HolderInfo& who) {
+  if (who.group == 0) return "";
+  const Json object{{"machine", who.machine}, {"guard", who.guard}, {"group", who.group}};
+  return dump(object).substr(1);
+}
+
 std::uint64_t layout_of(std::string_view json) {
   return layout_in(parse(json));
 }

@@ -30,6 +30,10 @@ std::optional<Mode> parse_stored_mode(std::string_view word);
 // Returns {"host":…,"pid":…,"user":…,"command":…,"reason":…,"ttl_ms":…}.
 std::string holder_json(const HolderInfo& who, Duration ttl);
 
+// Returns "machine":…,"guard":…,"group":…}, the rest of a record that says which processes a run
+// has. renew.lua writes it behind the record. Empty if the processes are unknown.
+std::string processes_json(const HolderInfo& who);
+
 // Reads a record as acquire.lua writes it:
 // {"token":…,"since_ms":…,"mode":"shared","slot":…,"kept":true, followed by the fields of
 // holder_json(). A plain hold has no "mode"; only a hold of slots has a "slot".

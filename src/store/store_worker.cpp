@@ -4,8 +4,10 @@
 #include "base/duration.hpp"
 #include "base/log.hpp"
 #include "store/abandoned_holds.hpp"
+#include "store/dead_holders.hpp"
 #include "store/undo.hpp"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -58,17 +60,41 @@ class ClaimCalls {
   StoreAnswer carry_out(LockStore& store, const action::Ask& ask);
 
  private:
+  Result<RenewReply> renew(LockStore& store, const action::Ask& ask);
+
   Claim claim_;
   Holds holds_;
+  bool recorded_ = false;  // a renewal with the processes of the run was confirmed
+  DeadHolders dead_holders_;
 };
+
+// Renews. The first confirmed renewal also records the processes of the run, unless the run has
+// joined a hold of a run above it.
+Result<RenewReply> ClaimCalls::renew(LockStore& store, const action::Ask& ask) {
+  DLOCK_ASSERT(!holds_.empty());
+  const bool records =
+      ask.processes && !recorded_ &&
+      std::none_of(holds_.begin(), holds_.end(), [](const Hold& hold) { return hold.nested; });
+  if (!records) return store.renew(holds_, ask.limit);
+  Holds holds = holds_;
+  for (Hold& hold : holds) {
+    hold.who.machine = ask.processes->machine;
+    hold.who.guard = ask.processes->guard;
+    hold.who.group = ask.processes->group;
+  }
+  auto answer = store.renew(holds, ask.limit);
+  recorded_ = answer && answer->verdict == RenewVerdict::renewed;
+  return answer;
+}
 
 StoreAnswer ClaimCalls::carry_out(LockStore& store, const action::Ask& ask) {
   using What = action::Ask::What;
   switch (ask.what) {
     case What::acquire: {
-      auto answer = store.acquire(claim_, ask.queueing, ask.limit);
-      if (answer && std::holds_alternative<Grant>(*answer)) holds_ = std::get<Grant>(*answer).holds;
-      return event::Acquired{std::move(answer)};
+      auto event = dead_holders_.acquire(store, claim_, ask.queueing, ask.limit);
+      if (const auto* grant = event.answer ? std::get_if<Grant>(&*event.answer) : nullptr)
+        holds_ = grant->holds;
+      return event;
     }
     case What::watch:
       return event::Watched{store.watch(claim_, ask.front, ask.limit)};
@@ -81,8 +107,7 @@ StoreAnswer ClaimCalls::carry_out(LockStore& store, const action::Ask& ask) {
       DLOCK_ASSERT(!holds_.empty());
       return event::Renewed{store.check(holds_, ask.limit)};
     case What::renew:
-      DLOCK_ASSERT(!holds_.empty());
-      return event::Renewed{store.renew(holds_, ask.limit)};
+      return event::Renewed{renew(store, ask)};
     case What::release:
       DLOCK_ASSERT(!holds_.empty());
       return event::Released{release_with_abandoned(store, holds_, ask.release_options, ask.limit)};
@@ -97,7 +122,7 @@ StoreAnswer ClaimCalls::carry_out(LockStore& store, const action::Ask& ask) {
       return event::Released{ReleaseVerdict::not_held};
     }
     case What::inspect:
-      return event::Inspected{store.inspect(claim_.names.at(ask.which), ask.limit)};
+      return dead_holders_.inspect(store, claim_.names.at(ask.which), ask.which, ask.limit);
     case What::call:
       break;  // never for a claim: a subcommand that asks this brings its own StoreCalls
   }

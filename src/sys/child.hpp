@@ -64,6 +64,7 @@ class Child {
 
   bool started() const { return pid_ > 0; }
   pid_t group() const { return pid_; }
+  pid_t guard() const { return guard_.pid(); }
 
   // Called after SIGCHLD. Reaps adopted children. Returns the command's next change; `ended` once.
   ChildChange next_change();

@@ -12,7 +12,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -68,6 +70,11 @@ std::optional<ProcessEntry> entry_of(const std::string& process) {
   return entry;
 }
 
+// 1 is no pid of a run, and kill(2) takes 0 and -1 for something else.
+bool is_pid(long number) {
+  return number > 1 && number <= std::numeric_limits<pid_t>::max();
+}
+
 }  // namespace
 
 std::optional<ProcessEntry> living_process(pid_t pid) {
@@ -88,6 +95,14 @@ std::optional<std::vector<ProcessEntry>> living_processes() {
     if (auto entry = entry_of(process)) entries.push_back(*entry);
   }
   return entries;
+}
+
+bool is_gone(long pid) {
+  return is_pid(pid) && ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
+}
+
+bool is_empty_group(long group) {
+  return is_pid(group) && ::kill(static_cast<pid_t>(-group), 0) != 0 && errno == ESRCH;
 }
 
 void ChildList::open() {

@@ -31,6 +31,12 @@ std::optional<ProcessEntry> living_process(pid_t pid);
 // namespace, hidepid).
 std::optional<std::vector<ProcessEntry>> living_processes();
 
+// Returns whether the kernel says that there is no such process, not even a zombie, or that a
+// process group has no member. In doubt returns false, as for a number that another process has by
+// now, or one that is no pid.
+bool is_gone(long pid);
+bool is_empty_group(long group);
+
 // The children of our main thread, including dead ones, as the kernel lists them
 // (task/[tid]/children). The file stays open: opening it costs more than reading it.
 class ChildList {

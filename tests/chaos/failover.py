@@ -134,6 +134,9 @@ class Worker(threading.Thread):
     def options(self):
         return ["--replicas", str(self.given.replicas)]
 
+    def shell(self):
+        return 'echo "$DLOCK_TOKEN" >"$0"; exec "$@"'
+
     def run(self):
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("DLOCK", "REDIS"))}
         environment |= {"HOME": self.folder, "DLOCK_URL": self.url}
@@ -147,7 +150,7 @@ class Worker(threading.Thread):
                 self.now = subprocess.Popen(
                     [*self.prefix, self.given.dlock, "run", "-v", "--ttl", f"{TTL}s", "-k", f"{KILL_AFTER}s",
                      "-w", "8s", *self.options(), "chaos", "--", "sh", "-c",
-                     'echo "$DLOCK_TOKEN" >"$0"; exec "$@"', base + ".token", *section],
+                     self.shell(), base + ".token", *section],
                     stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
             self.now.wait()
             time.sleep(self.random.choice((0.0, 0.05, 0.2)))

@@ -2,7 +2,6 @@
 """The servers of a store that is not Redis: one, or several members that keep it together. Each has
 a folder and a port, and runs under the account of its package if we are root. They are killed,
 frozen and started again by their pids, with the processes that they have started."""
-import glob
 import os
 import pwd
 import random
@@ -11,26 +10,7 @@ import subprocess
 import time
 
 from servers import free_port
-from way import Way, tell, until
-
-
-def children(pid):
-    found = []
-    for path in glob.glob(f"/proc/{pid}/task/*/children"):
-        try:
-            with open(path, encoding="ascii") as file:
-                found += [int(word) for word in file.read().split()]
-        except OSError:
-            pass  # the thread has ended
-    return found
-
-
-def command_of(pid):
-    try:
-        with open(f"/proc/{pid}/comm", encoding="ascii") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
+from way import Way, children, command_of, tell, until
 
 
 class Members(Way):

@@ -22,7 +22,7 @@ GUARANTEED = {
     "guard-kill": 4, "blackhole": 6, "drop": 4, "hold": 4, "late": 3, "reset": 4, "duplicate": 6,
     "drip": 2, "late-then-cut": 3, "replay-then-cut": 3, "redis-stop": 3, "redis-restart": 2,
     "pause": 2, "refuse": 2, "oom": 2, "client-kill": 3, "pubsub-kill": 3, "script-flush": 2,
-    "revoke": 3, "waiter-stop": 6, "waiter-kill": 4, "waiter-term": 2,
+    "revoke": 3, "waiter-stop": 6, "waiter-kill": 4, "waiter-term": 2, "all-kill": 4,
 }
 BOUNDED = {"del": 5, "flushall": 3, "overwrite": 2, "restart-empty": 2, "clock-forward": 3,
            "release-now": 3}
@@ -114,7 +114,7 @@ class Nemesis(threading.Thread):
             target = "*" if item.everybody and kind != "replay-then-cut" else str(worker.number)
             fits = self.claim("net*", whole if target == "*" else 0) and (
                 target == "*" or self.claim("net" + target, whole))
-        elif kind.startswith(("dlock-", "guard-", "both-", "waiter-")):
+        elif kind.startswith(("dlock-", "guard-", "both-", "all-", "waiter-")):
             target = str(worker.number)
             fits = self.claim("process" + target, item.lasts + REST)
         else:
@@ -235,6 +235,9 @@ class Nemesis(threading.Thread):
         done = self.dlock_kill(None, worker, None)
         os.kill(guard, signal.SIGKILL)
         return done
+
+    def all_kill(self, item, worker, _):
+        return worker.kill_all(0.05 * item.dice)
 
     def both_stop(self, item, worker, _):
         run, process = worker.signal(signal.SIGSTOP)  # dlock first: it would replace its guard

@@ -8,7 +8,8 @@ nemesis freezes and kills dlock, its guard, the servers, and cuts clients off.
               [--containers N]
 
 Every section ticks every 2 ms: no two of them may overlap, and tokens grow (class G: a server keeps
-what it has committed, or has no vote until it is over; of a dlock and its guard one is left).
+keeps what it has committed, or has no vote until it is over; of a dlock and its guard one is left, or
+nothing of the command is).
 Of the six clients N run in containers: with a boot id of their own, a clock, or both.
 --on-lost warn turns it round: there an overlap has to be seen, or the run shows nothing.
 The last line is "N passed, N failed"."""
@@ -24,10 +25,9 @@ import time
 from etcd_members import Etcd
 from failover import (TTL, Worker, backwards, build_ticker, end_runs, kill_runs, overlaps, sections,
                       verdict)
-from members import children, command_of
 from quorum_members import QuorumOf3, QuorumOf5
 from sql_servers import Mysql, Postgres, Sqlite
-from way import tell
+from way import children, command_of, group_of, kill_group, tell
 from zk_members import Zookeeper
 
 CLIENTS = 6
@@ -51,11 +51,15 @@ class Client(Worker):
         return ["--on-lost", self.given.on_lost, *self.of_store,
                 *self.random.choice(([], ["-w", "0"]))]
 
+    def shell(self):
+        # The kernel kills the command itself with its dlock, but not what it has started.
+        return self.random.choice((super().shell(), 'echo "$DLOCK_TOKEN" >"$0"; "$@" & wait'))
+
 
 class Nemesis:
     """One fault after the other; most hit the client that holds the lock."""
 
-    of_clients = ("freeze_dlock", "kill_dlock", "kill_guard", "freeze_guard")
+    of_clients = ("freeze_dlock", "kill_dlock", "kill_guard", "freeze_guard", "kill_all")
 
     def __init__(self, given, store, workers):
         self.random, self.store, self.workers = random.Random(f"{given.seed}:n"), store, workers
@@ -97,6 +101,17 @@ class Nemesis:
         for guard in self.guards(pid):
             tell(guard, signal.SIGKILL)
 
+    def kill_all(self, pid, _):
+        """dlock and its guard, and a moment later the rest of the command, before the lease ends."""
+        guards, group = self.guards(pid), group_of(pid)
+        for guard in guards:  # else they would see the other's end
+            tell(guard, signal.SIGSTOP)
+        for process in (pid, *guards):
+            tell(process, signal.SIGKILL)
+        time.sleep(self.random.uniform(0, 0.08))
+        if group:
+            kill_group(group)
+
     def freeze_guard(self, pid, seconds):
         guards = self.guards(pid)
         for guard in guards:
@@ -108,6 +123,15 @@ class Nemesis:
 
 STORES = {"sqlite": Sqlite, "postgres": Postgres, "mysql": Mysql, "etcd": Etcd,
           "zookeeper": Zookeeper, "quorum3": QuorumOf3, "quorum5": QuorumOf5}
+
+
+def freed(workers):
+    """How many locks of dead holders were freed."""
+    count = 0
+    for base in (base for worker in workers for base in worker.files):
+        with open(base + ".log", "rb") as log:
+            count += sum(line.startswith(b'dlock: freed "chaos" of ') for line in log)
+    return count
 
 
 def play(given, folder):
@@ -126,7 +150,7 @@ def play(given, folder):
         done = subprocess.run([given.dlock, "run", *store.options_of_dlock, "--ttl", "30s",
                                "-w", "20s", "chaos", "--", "true"], check=False, timeout=60,
                               env=os.environ | {"DLOCK_URL": store.url()}).returncode
-        return sections(workers), nemesis.told, done
+        return sections(workers), nemesis.told, done, freed(workers)
     finally:
         kill_runs(workers)
         if store:
@@ -145,11 +169,12 @@ def main(words):
     given = parser.parse_args(words)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     folder = tempfile.mkdtemp(prefix="dlock-stores-")
-    found, told, done = play(given, folder)
+    found, told, done, dead = play(given, folder)
     over, back = overlaps(found), backwards(found)
     kinds = sorted({word.split()[0] for word in told})
     print(f"{given.store} {given.seed}: {len(found)} sections, {len(told)} faults "
-          f"({', '.join(f'{kind} {sum(t.startswith(kind) for t in told)}' for kind in kinds)})")
+          f"({', '.join(f'{kind} {sum(t.startswith(kind) for t in told)}' for kind in kinds)}), "
+          f"{dead} locks of dead holders were freed")
     for line in (over + back)[:10]:
         print("  " + line)
     checks = {"sections were run": len(found) > 5, "the lock is to be had at the end": done == 0}

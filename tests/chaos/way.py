@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What goes wrong between a client and a server that is not Redis: a proxy with a port for each
 client."""
+import glob
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -12,6 +14,43 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 def tell(pid, number):
     try:
         os.kill(pid, number)
+    except ProcessLookupError:
+        pass
+
+
+def children(pid):
+    found = []
+    for path in glob.glob(f"/proc/{pid}/task/*/children"):
+        try:
+            with open(path, encoding="ascii") as file:
+                found += [int(word) for word in file.read().split()]
+        except OSError:
+            pass  # the thread has ended
+    return found
+
+
+def command_of(pid):
+    try:
+        with open(f"/proc/{pid}/comm", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def group_of(pid):
+    """The process group of the command of this dlock; None: it runs none."""
+    for child in children(pid):
+        try:
+            if command_of(child) != "lease-guard" and os.getpgid(child) == child:
+                return child
+        except ProcessLookupError:
+            pass
+    return None
+
+
+def kill_group(group):
+    try:
+        os.killpg(group, signal.SIGKILL)
     except ProcessLookupError:
         pass
 

@@ -149,6 +149,19 @@ until_go='touch "$0/child"; until [ -e "$0/go" ]; do sleep 0.02; done'
   shows by message
 }
 
+@test "the lock of a dead holder is freed" {
+  local guard
+  told a --ttl 6s dead -- sleep 60
+  eventually 10s said a renewed
+  guard=$(guard_of "$a_pid")
+  kill -STOP "$a_pid"
+  kill -KILL "$guard" "$a_pid"
+  ends 5s a "signal 9"
+  told b -w 20s dead -- true
+  ends 20s b "exit 0"
+  shows b reclaimed granted
+}
+
 @test "a release without an answer" {
   start_proxy
   DLOCK_URL=$PROXY_URL told a --connect-timeout 1s never -- sh -c "$until_go" "$T"

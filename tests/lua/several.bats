@@ -42,6 +42,21 @@ pass_over() { r zadd "dlock:waiters:{dlock:$2}" 1 "$(waiter "$1" s polls)" >/dev
   assert_equal "$(r hget dlock:a o:1) $(r hget dlock:b o:1)" "1 1"
 }
 
+@test "the first renewal adds to each record which processes the run has, once" {
+  local before name told='"machine":"m","guard":7,"group":8}'
+  acquire o:1 s
+  before=$(record_of b 'o:1#s')
+  run -0 renew o:1 s 20000 0 "$told"
+  assert_output renewed
+  run -0 renew o:1 s 20000 0 "${told/8/9}"
+  for name in a b; do [[ $(record_of $name 'o:1#s') == *",$told" ]]; done
+  assert_equal "$(record_of b 'o:1#s')" "${before%\}},$told"
+  release o:1 s
+  run -0 renew o:1 s 20000 0 "$told" # a late copy
+  assert_line -n 0 lost
+  [ "$(r exists 'dlock:holds:{dlock:a}')" = 0 ]
+}
+
 @test "acquire 'busy': while one name is taken none is granted; the answer names it" {
   for taken in a b; do
     r flushall

@@ -87,11 +87,11 @@ acquire_as() {
 acquire() { acquire_as '' '' "$@"; } # OWNER SERIAL [TTL [ANCESTOR SERIAL]…]
 stand() { acquire_as "$(waiter "$1" "$2")" '' "$@"; }
 stand_polling() { acquire_as "$(waiter "$1" "$2" polls)" '' "$@"; }
-renew() { # OWNER SERIAL [TTL [WHOLE]]
+renew() { # OWNER SERIAL [TTL [WHOLE [PROCESSES]]]
   local name words=()
   for name in "${NAMES[@]}"; do words+=("$1" "$MODE" "{dlock:$name}"); done
   keys_of lock holds revoked
-  run_script renew ${#KEYS[@]} "${KEYS[@]}" "$2" "${3:-$TTL}" "${4:-0}" "${words[@]}"
+  run_script renew ${#KEYS[@]} "${KEYS[@]}" "$2" "${3:-$TTL}" "${4:-0}" "${words[@]}" ${5:+"$5"}
 }
 release() { # OWNER SERIAL [KEEP [TELL]]
   local name words=()

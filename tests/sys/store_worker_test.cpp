@@ -121,6 +121,49 @@ TEST_CASE("worker: all names of a claim are released, each with the options of t
   CHECK(std::holds_alternative<Done>(*other.acquire(later, Queueing::no, in(1s))));
 }
 
+TEST_CASE(
+    "worker: the first confirmed renewal records the processes of the run, later ones do not") {
+  const auto server = std::make_shared<MemoryServer>();
+  MemoryStore other(server);
+  const auto group_of = [&](const std::string& name) {
+    return other.inspect(*LockName::parse(name), in(1s))->holds.front().who.group;
+  };
+  const RunProcesses processes{.machine = "m", .guard = 8, .group = 9};
+  InterruptSlot interrupt;
+  StoreWorker worker(std::make_unique<MemoryStore>(server, &interrupt), claim_of("a:1"), interrupt);
+  REQUIRE(worker.start());
+  worker.ask({.what = What::acquire, .limit = in(5s)});
+  next(worker);
+  worker.ask({.what = What::renew, .limit = in(5s)});
+  next(worker);
+  CHECK(group_of("n") == 0);
+  worker.ask({.what = What::renew, .limit = in(5s), .processes = processes});
+  next(worker);
+  CHECK(group_of("n") == 9);
+  worker.ask({.what = What::renew, .limit = in(5s), .processes = RunProcesses{"m", 8, 10}});
+  next(worker);
+  CHECK(group_of("n") == 9);
+}
+
+TEST_CASE("worker: a run that has joined the hold of another says nothing of its processes") {
+  const auto server = std::make_shared<MemoryServer>();
+  MemoryStore other(server);
+  REQUIRE(other.acquire(claim_of("a:1"), Queueing::no, in(1s)).has_value());
+  InterruptSlot interrupt;
+  Claim nested = claim_of("b:2");
+  nested.serial = "t";
+  nested.ancestors = {
+      {.store = "", .key = *other.key_of(nested.names[0]), .owner = "a:1", .serial = "s"}};
+  StoreWorker worker(std::make_unique<MemoryStore>(server, &interrupt), nested, interrupt);
+  REQUIRE(worker.start());
+  worker.ask({.what = What::acquire, .limit = in(5s)});
+  REQUIRE(std::get<Grant>(*std::get<event::Acquired>(next(worker)).answer).holds.front().nested);
+  worker.ask({.what = What::renew, .limit = in(5s), .processes = RunProcesses{"m", 8, 9}});
+  next(worker);
+  for (const HoldRecord& hold : other.inspect(nested.names[0], in(1s))->holds)
+    CHECK(hold.who.group == 0);
+}
+
 TEST_CASE("worker: a busy lock is answered with its holding, a free one is taken later") {
   Shop shop;
   MemoryStore other(shop.server);

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "unit/held.hpp"
+
 namespace dlock {
 
 TEST_CASE("a failover is one line: where the lock is held now, or that it was lost by it") {
@@ -14,6 +16,13 @@ TEST_CASE("a failover is one line: where the lock is held now, or that it was lo
         "lost n in a failover: redis://b:1/0 became master without it; stopping the command");
   CHECK(notice_text({.kind = Notice::Kind::lost, .holding = free_now}, "n") ==
         "lost n: it is free; stopping the command");
+}
+
+TEST_CASE("a lock that was freed for a dead holder names that holder, as a warning") {
+  const Notice freed{.kind = Notice::Kind::reclaimed, .which = 0, .holding = test::held()};
+  CHECK(notice_text(freed, "n") ==
+        "freed n of deploy@ci-4 pid 812: that run is dead, with all of its processes");
+  CHECK(form_of(freed).level == LogLevel::warn);
 }
 
 TEST_CASE("renew has a sentence of its own where a run would stop its command") {

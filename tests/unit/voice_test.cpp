@@ -84,10 +84,11 @@ TEST_CASE("every notice is an event") {
     notices.back().holds.push_back({.name = *LockName::parse("n"), .owner = "u:1", .serial = "s"});
   }
   CHECK(test::forked([&] { return events_of(notices); }) ==
-        R"("splay" "polling" "untracked" "waiting" "store_away" "unknown" "unavailable" )"
-        R"("unlocked" "granted" "renewed" "moved" "lost" "revoked" "lapsing" "time_up" "kill"9 )"
-        R"("cannot_kill"9 "outlived" "strays" "leftovers" "release_unknown"5 "lost_at_release" )"
-        R"("superseded" "done" "term"0 "signal"0 "reaped"0 "released")");
+        R"("splay" "polling" "untracked" "waiting" "store_away" "unknown" "reclaimed" )"
+        R"("unavailable" "unlocked" "granted" "renewed" "moved" "lost" "revoked" "lapsing" )"
+        R"("time_up" "kill"9 "cannot_kill"9 "outlived" "strays" "leftovers" )"
+        R"("release_unknown"5 "lost_at_release" "superseded" )"
+        R"("done" "term"0 "signal"0 "reaped"0 "released")");
 }
 
 TEST_CASE("a place in line is reported in words and in figures") {

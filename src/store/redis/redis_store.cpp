@@ -260,6 +260,8 @@ Result<RenewReply> RedisStore::ask_about(const Holds& holds,
     args.insert(args.end(), {holds[i].owner, stored_mode(holds[i].mode), one.tagged});
   }
   const bool renews = ttl > Duration::zero();
+  const std::string processes = renews ? processes_json(holds.front().who) : "";
+  if (!processes.empty()) args.emplace_back(processes);
   auto answer = renews ? run_for_replicas(lua::k_renew, *all, keys, args, limit)
                        : run(lua::k_renew, *all, keys, args, limit);
   if (!answer) return answer.error();

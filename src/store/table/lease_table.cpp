@@ -66,6 +66,15 @@ void drop_frozen(StoredLock& state) {
 
 // --- our holds ----------------------------------------------------------------------------------
 
+// Records the run's processes, if the hold says them.
+void note_processes(Lease& lease, const Hold& hold) {
+  const auto record = lease.holds.find(hold.serial);
+  if (hold.who.group == 0 || record == lease.holds.end()) return;
+  record->second.who.machine = hold.who.machine;
+  record->second.who.guard = hold.who.guard;
+  record->second.who.group = hold.who.group;
+}
+
 RenewReply check_one(const StoredLock& state, const Hold& hold, const Moment& moment) {
   RenewReply reply{.verdict = RenewVerdict::held, .sent_at = moment.sent_at};
   const auto found = state.leases.find(hold.owner);
@@ -222,8 +231,11 @@ RenewReply check(const States& states, const Holds& holds, const Moment& moment)
 RenewReply renew(const States& states, const Holds& holds, const Moment& moment) {
   RenewReply reply = check(states, holds, moment);
   if (reply.verdict != RenewVerdict::held) return reply;
-  for (std::size_t i = 0; i < states.size(); ++i)
-    extend(states[i]->leases.at(holds[i].owner), holds[i].ttl, moment.now);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    Lease& lease = states[i]->leases.at(holds[i].owner);
+    extend(lease, holds[i].ttl, moment.now);
+    note_processes(lease, holds[i]);
+  }
   reply.verdict = RenewVerdict::renewed;
   return reply;
 }

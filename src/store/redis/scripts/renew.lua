@@ -4,6 +4,8 @@
 -- KEYS  for each name: lock, holds, revoked
 -- ARGV  1 serial  2 ttl in ms, or 0: only check  3 for a check: ttl of a renewed lease, or 0
 --       then for each name: owner, mode, tag
+--       then, for the first renewal of a run, what its records are to say of its processes
+--       (record_json.hpp)
 -- Returns {'renewed'}            all leases are extended
 --         {'held'}               for a check: all holds are ours; changes a lease only if
 --                                another program has cut it short
@@ -31,6 +33,14 @@
 -- include: parts/holding.lua
 local serial, ttl, whole = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
+local count = 3 + #KEYS  -- of the arguments before the last one
+local processes = ARGV[count + 1]
+
+local function with_processes(record)
+  if not processes or record:find('"group":', 1, true) then return record end
+  return record:sub(1, -2) .. ',' .. processes
+end
+
 -- Returns to how many ms the lease is extended now; 0: not at all. Java's watchdog sets the leases
 -- of all readers to its own, shorter time. A lease that is renewed in time always has more than
 -- half left, so a check that finds less repairs it.
@@ -54,7 +64,7 @@ local function look(lock, holds, revoked, owner, mode, tag)
     local released = is_of_acquire(serial) and was_released(tag, id)
     return {'lost', holding(lock, holds, revoked, tag), 0, released and 1 or 0}
   end
-  if record then redis.call('HSET', holds, id, record) end
+  if record then redis.call('HSET', holds, id, with_processes(record)) end
   keep_holds(lock, holds)  -- the key may have disappeared with its only record
   local by = is_hash(revoked) and redis.call('HGET', revoked, owner)
   return by and {'revoked', by}
@@ -69,7 +79,7 @@ local function extend(lock, holds, owner, mode, tag)
 end
 
 local revoked
-for i = 4, #ARGV, 3 do
+for i = 4, count, 3 do
   local owner, mode, tag = unpack(ARGV, i, i + 2)
   local trouble = look(KEYS[i - 3], KEYS[i - 2], KEYS[i - 1], owner, mode, tag)
   if trouble then trouble[3] = (i - 4) / 3 end  -- the number of the name
@@ -77,5 +87,5 @@ for i = 4, #ARGV, 3 do
   revoked = revoked or trouble
 end
 if revoked then return revoked end
-for i = 4, #ARGV, 3 do extend(KEYS[i - 3], KEYS[i - 2], unpack(ARGV, i, i + 2)) end
+for i = 4, count, 3 do extend(KEYS[i - 3], KEYS[i - 2], unpack(ARGV, i, i + 2)) end
 return {ttl > 0 and 'renewed' or 'held'}
