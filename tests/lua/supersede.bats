@@ -5,6 +5,7 @@
 load ../support/suite
 suite server empty lua
 
+# shellcheck disable=SC2034  # RECORD is for the functions of lua.bash
 as() { # WORD COMMAND…: the claim, or the waiter, says --supersede WORD
   local RECORD="\"host\":\"h\",\"pid\":1,\"user\":\"u\",\"supersede\":\"$1\"}"
   "${@:2}"
