@@ -48,7 +48,8 @@ std::string shell_word(const std::string& text) {
 // inherited one.
 std::string entries_with(const Holds& holds, const Prepared& ready) {
   std::vector<AncestorHold> entries = inherited_holds();
-  const std::vector<AncestorHold> own = hold_entries(ready.where, ready.keys, holds);
+  const std::vector<AncestorHold> own =
+      hold_entries(ready.where, names_of(holds), ready.keys, holds);
   for (std::size_t i = 0; i < holds.size(); ++i) {
     if (holds[i].nested) continue;
     std::erase_if(entries, [&](const AncestorHold& entry) {

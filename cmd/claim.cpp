@@ -4,6 +4,7 @@
 #include "base/duration.hpp"
 #include "base/host_name.hpp"
 #include "base/log.hpp"
+#include "base/random.hpp"
 #include "base/text.hpp"
 #include "base/user_name.hpp"
 #include "cmd/commands.hpp"
@@ -206,14 +207,19 @@ Result<void> check_store(const LockStore& store, const Claim& claim, Duration mi
     const char* what;
   };
   const StoreTraits traits = store.traits();
-  const std::array<Need, 8> needs{{
+  const std::array<Need, 9> needs{{
       {claim.mode == Mode::exclusive, traits.exclusive, "--exclusive"},
       {claim.mode == Mode::shared, traits.shared, "--shared"},
       {claim.mode == Mode::slots,
        traits.slots,
        "--slots: a majority of servers cannot count slots; use one URL, or one lock name for each "
        "slot"},
-      {claim.names.size() > 1, traits.several_names, "several locks at once (--and)"},
+      {claim.names.size() > 1 && !claim.one_from,
+       traits.several_names,
+       "several locks at once (--and)"},
+      {claim.one_from.has_value(),
+       traits.one_of,
+       "one of several locks (--or): it cannot choose one in a single step"},
       {!claim.ancestors.empty(), traits.nesting, "nested runs of one lock"},
       {claim.once_per > Duration::zero(), traits.once_per, "--once-per"},
       {min_hold > Duration::zero(), traits.keep, "--min-hold"},
@@ -296,6 +302,19 @@ Claim make_claim(std::vector<LockName> names,
     claim.ancestors.push_back(std::move(hold));
   }
   return claim;
+}
+
+Result<void> want_one(Claim& claim, const Settings& settings) {
+  if (settings.once_per > Duration::zero())
+    return Error{Errc::bad_usage,
+                 "--once-per and --or contradict each other: a success is remembered of one lock, "
+                 "and the next run may take another"};
+  if (settings.supersede != Supersede::nothing)
+    return Error{Errc::bad_usage,
+                 "--supersede and --or contradict each other: a run that waits for one of several "
+                 "locks has no single one before it"};
+  claim.one_from = random_seed() % claim.names.size();
+  return {};
 }
 
 Duration keep_last(const LockStore& store, const Settings& settings) {

@@ -60,6 +60,10 @@ Claim make_claim(std::vector<LockName> names,
                  HolderInfo who,
                  const Settings& settings);
 
+// Makes the claim one of one of its names (--or). Each claim begins with another name, so that not
+// always the same ones are used.
+Result<void> want_one(Claim& claim, const Settings& settings);
+
 // Returns for how long the store is to remember how a run ended: the setting, or by default a day
 // where that costs no further write.
 Duration keep_last(const LockStore& store, const Settings& settings);

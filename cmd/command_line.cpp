@@ -277,6 +277,17 @@ Result<void> check(const CommandLine& line) {
   return {};
 }
 
+// One of several names: each is given once, and none beside it has to be taken too.
+Result<void> check_alternatives(const CommandLine& line) {
+  if (line.or_names.empty()) return {};
+  if (!line.and_names.empty())
+    return usage("--and and --or contradict each other: all of several locks, or one of them");
+  for (auto name = line.names.begin(); name != line.names.end(); ++name)
+    if (std::find(line.names.begin(), name, *name) != name)
+      return usage("--or: the lock name " + in_quotes(shortened(*name, 40)) + " is given twice");
+  return {};
+}
+
 // Keeps the first of equal names and removes the others.
 void drop_doubles(std::vector<std::string>& names) {
   std::vector<std::string> once;
@@ -341,8 +352,11 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& argv) {
     taken = take_operands(line, options, argv, *at);
   }
   if (taken) taken = take_settings(line, options);
-  if (!line.names.empty())
+  if (!line.names.empty()) {
     line.names.insert(line.names.end(), line.and_names.begin(), line.and_names.end());
+    line.names.insert(line.names.end(), line.or_names.begin(), line.or_names.end());
+  }
+  if (taken) taken = check_alternatives(line);
   if (operands_of(line) != Operands::shown_names) drop_doubles(line.names);
   if (taken) taken = check(line);
   if (!taken) return taken.error();

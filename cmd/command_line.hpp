@@ -19,6 +19,7 @@ struct CommandLine {
   // inspect.
   std::vector<std::string> names;
   std::vector<std::string> and_names;  // only the names given with --and
+  std::vector<std::string> or_names;   // only the names given with --or
   std::vector<std::string> words;      // the child's words
   std::vector<Given> settings;
   std::optional<std::string> config;

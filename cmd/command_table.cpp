@@ -30,6 +30,8 @@ struct LocalOption {
 constexpr std::array k_local{
     LocalOption{"run", {"and", "--and", true}, "NAME",
                 "take this lock too, all or none (repeatable)", &CommandLine::and_names},
+    LocalOption{"run", {"or", "--or", true}, "NAME",
+                "take this lock or NAME, whichever is free (repeatable)", &CommandLine::or_names},
     LocalOption{"run", {"command", "-c,--command", true}, "STRING",
                 "run STRING by $SHELL -c instead of CMD", &CommandLine::shell_command},
     LocalOption{"acquire", {"json", "--json", false}, "",

@@ -42,6 +42,10 @@ Notifier::Notifier(const Settings& settings,
   environment_.push_back("DLOCK_NAME=" + join_names(names));
 }
 
+void Notifier::call_lock(const std::vector<LockName>& names) {
+  environment_.back() = "DLOCK_NAME=" + join_names(names);
+}
+
 bool Notifier::wants(NotifyEvent event) const {
   return std::find(wanted_.begin(), wanted_.end(), event) != wanted_.end();
 }

@@ -24,6 +24,8 @@ class Notifier {
   bool wants(NotifyEvent event) const;
   // Notes an event that wants(). `json`: its line of the JSON log. `outcome`: empty if not known.
   void note(NotifyEvent event, std::string json, std::string_view outcome);
+  // Says in DLOCK_NAME, from now on, which of several names the run got.
+  void call_lock(const std::vector<LockName>& names);
   // Starts the command for each event noted since the last call. On the main thread.
   void start_noted();
   // Waits for the commands that run, not longer than their limit, and reports those that failed.

@@ -200,6 +200,9 @@ ExitStatus run_command(const CommandLine& line, const Settings& settings) {
   claim.renewed = settings.renew;
   claim.who.supersede = settings.supersede;
   if (!claim.ancestors.empty()) claim.who.machine = pid_space();
+  const bool one_of = !line.or_names.empty();
+  if (auto wanted = one_of ? want_one(claim, settings) : Result<void>(); !wanted)
+    return report(wanted.error(), settings);
   const auto fits = check_store(*ready->store, claim, settings.min_hold);
   if (!fits) return report(fits.error(), settings);
   const std::optional<ResultFile> result = prepare_result(settings);
@@ -209,10 +212,12 @@ ExitStatus run_command(const CommandLine& line, const Settings& settings) {
   StoreWorker worker(std::move(ready->store), std::move(claim), *ready->interrupt);
   std::optional<Notifier> notifier;
   if (!settings.notify.empty()) notifier.emplace(settings, *names, signals);
-  Voice voice(*names, settings.mode, ready->where, notifier ? &*notifier : nullptr, settings.slots);
+  Voice voice(
+      *names, settings.mode, ready->where, notifier ? &*notifier : nullptr, settings.slots, one_of);
   Runner runner({.words = words,
                  .environment = own_environment(),
                  .store = ready->where,
+                 .names = *names,
                  .keys = ready->keys,
                  .contain = settings.contain},
                 RunSession(terms, random_seed(), BootClock::now()),
@@ -226,6 +231,7 @@ ExitStatus run_command(const CommandLine& line, const Settings& settings) {
   }();
   voice.end_of_wait();
   const Outcome outcome = ran ? *ran : Outcome{.kind = Outcome::Kind::failed, .error = ran.error()};
+  if (one_of && !outcome.summary.holds.empty()) names = names_of(outcome.summary.holds);
   if (result) write_result(*result, *names, outcome, words, status_of(outcome, settings));
   if (settings.metrics_dir) {
     count_in_metrics(*settings.metrics_dir,

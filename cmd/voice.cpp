@@ -46,13 +46,15 @@ Voice::Voice(std::vector<LockName> names,
              Mode mode,
              std::string store,
              Notifier* notifier,
-             std::uint32_t slots)
+             std::uint32_t slots,
+             bool one_of)
     : names_(std::move(names)),
-      quoted_(quoted_names(names_)),
+      quoted_((one_of ? "one of " : "") + quoted_names(names_)),
       mode_(mode),
       store_(std::move(store)),
       notifier_(notifier),
-      slots_(slots) {}
+      slots_(slots),
+      one_of_(one_of) {}
 
 void Voice::say(LogLevel level, LogEvent event, std::string* json) {
   if (!logs(level) && json == nullptr) return;
@@ -82,9 +84,18 @@ std::string Voice::name_of(std::optional<std::size_t> which) const {
   return which ? in_quotes(names_[std::min(*which, names_.size() - 1)].text()) : quoted_;
 }
 
+// Remembers what was granted. Of one of several names, only that one matters from now on.
+void Voice::take_note(const Holds& holds) {
+  holds_ = holds;
+  if (!std::exchange(one_of_, false)) return;
+  names_ = names_of(holds);
+  quoted_ = quoted_names(names_);
+  if (notifier_ != nullptr) notifier_->call_lock(names_);
+}
+
 void Voice::on_notice(const Notice& notice) {
   NoticeForm form = form_of(notice);
-  if (notice.kind == Notice::Kind::granted) holds_ = notice.holds;
+  if (notice.kind == Notice::Kind::granted) take_note(notice.holds);
   // If a wait was reported, its end is reported too.
   const bool wait_over = notice.kind == Notice::Kind::granted || notice.kind == Notice::Kind::free;
   if (wait_over && wait_told_) form.level = LogLevel::warn;
@@ -135,6 +146,13 @@ std::string Voice::wanted(const std::string& name) const {
   return "for " + name;
 }
 
+// Returns the other names of a claim for one of several, as in " or 2 others".
+std::string Voice::others(const char* between) const {
+  if (!one_of_) return "";
+  const std::size_t count = names_.size() - 1;
+  return between + std::to_string(count) + (count == 1 ? " other" : " others");
+}
+
 std::string Voice::wait_text(const Notice& notice, Detail detail, Start start) const {
   const auto whole = [](Duration span) {
     return format_duration(std::chrono::floor<std::chrono::seconds>(span));
@@ -151,7 +169,7 @@ std::string Voice::wait_text(const Notice& notice, Detail detail, Start start) c
   if (!notice.holding) return reason + "; " + retrying;
   const Holding& holding = *notice.holding;
   std::string text = "waiting " + whole(notice.span);
-  if (start == Start::full) text += " " + wanted(name_of(notice.which));
+  if (start == Start::full) text += " " + wanted(name_of(notice.which) + others(" or "));
   if (away) return text + ": " + reason + "; away for " + whole(notice.seen_ago) + ", " + retrying;
   text += ", ";
   if (start != Start::no_place) text += place_text(notice.place, holding.waiting);
@@ -215,11 +233,12 @@ void Voice::on_left_stopped() {
 
 void Voice::busy(const Refusal& refusal, Duration seen_ago) {
   const Holding& holding = refusal.holding;
-  std::string text = name_of(refusal.which) + " is ";
+  std::string text = name_of(refusal.which);
   if (refusal.by_ancestor) {
-    text += self_deadlock_text(holding, mode_);
+    text += " is " + self_deadlock_text(holding, mode_);
   } else {
-    text += "busy" + asked(mode_, slots_) + ": " + holder_text(holding, seen_ago);
+    text += others(" and ") + (one_of_ ? " are" : " is") + " busy" + asked(mode_, slots_) + ": " +
+            holder_text(holding, seen_ago);
     if (holding.waiting > 0 && refusal.place == 0) {
       text += ", " + std::to_string(holding.waiting) + " waiting";
     }

@@ -21,12 +21,14 @@ namespace dlock {
 class Voice final : public RunListener {
  public:
   // `mode` and `slots`: those of the claim. `store`: the store's address for messages. `notifier`:
-  // gets the events that it wants; may be null.
+  // gets the events that it wants; may be null. `one_of`: the claim is for one of the names; from
+  // the grant on, the messages are about that one.
   Voice(std::vector<LockName> names,
         Mode mode,
         std::string store = "the store",
         Notifier* notifier = nullptr,
-        std::uint32_t slots = 0);
+        std::uint32_t slots = 0,
+        bool one_of = false);
 
   void on_notice(const Notice& notice) override;
   void on_started(pid_t child) override;
@@ -50,8 +52,10 @@ class Voice final : public RunListener {
  private:
   void say(LogLevel level, LogEvent event, std::string* json = nullptr);
   bool notifies(std::optional<NotifyEvent> event) const;
+  void take_note(const Holds& holds);
   void look_above(const Holding& holding);  // warns if an ancestor is the holder; only once
   std::string wanted(const std::string& name) const;
+  std::string others(const char* between) const;
   // How a short row begins: with the lock's name, without it, or without the name and the place in
   // the line.
   enum class Start { full, no_name, no_place };
@@ -64,6 +68,7 @@ class Voice final : public RunListener {
   std::string store_;
   Notifier* notifier_;
   std::uint32_t slots_;
+  bool one_of_;  // and it is not known yet which
   Holds holds_;  // set once the lock is held
   bool wait_told_ = false;
   bool looked_above_ = false;

@@ -5,9 +5,9 @@
 # Sets `takes`: file, directory, process, words or text; empty: $1 has no value.
 _dlock_takes() {
   case $1 in
-    --url | --prefix | --connect-timeout | --quorum-delay | --sni | --and | -c | --command | \
-      --replicas | --slots | -w | --wait | --timeout | -E | --conflict-exit-code | --max-waiters | \
-      --ttl | -k | --kill-after | --splay | --min-hold | --max-hold | --once-per | --keep-last | \
+    --url | --prefix | --connect-timeout | --quorum-delay | --sni | --and | --or | -c | --command \
+      | --replicas | --slots | -w | --wait | --timeout | -E | --conflict-exit-code | --max-waiters \
+      | --ttl | -k | --kill-after | --splay | --min-hold | --max-hold | --once-per | --keep-last | \
       --reason | --notify | --notify-on | --owner | --every | --host | --user | --format | --for | \
       --if-owner | --if-token)
       takes='text'
@@ -52,7 +52,7 @@ _dlock_words() {
     --insecure -v --verbose -q --quiet --log-format --color --config -V --version -h --help'
   case $1 in
     run)
-      options+=' --and -c --command --replicas -s --shared -x --exclusive --slots -n --nb
+      options+=' --and --or -c --command --replicas -s --shared -x --exclusive --slots -n --nb
         --nonblock -w --wait --timeout -E --conflict-exit-code --max-waiters --supersede --ttl -k
         --kill-after --signal --on-lost --on-unavailable --contain --splay --min-hold --max-hold
         --no-renew --once-per --keep-last --reason --result-file --metrics-dir --notify

@@ -65,9 +65,9 @@ complete -c dlock -n __dlock_in_child -x -a '(__dlock_child)'
 function __dlock_valued
     printf '%s\n' --url --prefix --connect-timeout --quorum-delay --password-file \
         --sentinel-password-file --cacert --cacertdir --cert --key --key-password-file --sni \
-        --log-format --color --config --and -c --command --replicas --slots -w --wait --timeout -E \
-        --conflict-exit-code --max-waiters --supersede --ttl -k --kill-after --signal --on-lost \
-        --on-unavailable --splay --min-hold --max-hold --once-per --keep-last --reason \
+        --log-format --color --config --and --or -c --command --replicas --slots -w --wait \
+        --timeout -E --conflict-exit-code --max-waiters --supersede --ttl -k --kill-after --signal \
+        --on-lost --on-unavailable --splay --min-hold --max-hold --once-per --keep-last --reason \
         --result-file --metrics-dir --notify --notify-on --owner --every --while --host --user \
         --format --for --if-owner --if-token
 end
@@ -112,6 +112,7 @@ complete -c dlock -n __dlock_own_words -s V -l version -d 'Print the version'
 complete -c dlock -n __dlock_own_words -s h -d 'Print what most need of the help'
 complete -c dlock -n __dlock_own_words -l help -d 'Print all of the help'
 complete -c dlock -n '__dlock_in run' -l and -x -d 'Take this lock too, all or none (repeatable)'
+complete -c dlock -n '__dlock_in run' -l or -x -d 'Take this lock or NAME, whichever is free (repeatable)'
 complete -c dlock -n '__dlock_in run' -s c -l command -x -d 'Run STRING by $SHELL -c instead of CMD'
 complete -c dlock -n '__dlock_in run acquire renew doctor' -l replicas -x -d 'A grant or renewal counts when N replicas have it (default 0, sets 1)'
 complete -c dlock -n '__dlock_in run acquire' -s s -l shared -d 'Share the lock with other shared holders'

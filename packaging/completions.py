@@ -17,7 +17,7 @@ KINDS = {"FILE": "file", "DIR": "directory", "PID": "process"}
 NAMES = {"DUR": "duration", "N": "number", "ID": "owner id"}  # of other values: as in the help
 # What zsh should know, and the help does not say.
 EXCLUSIVE = [["--nonblock", "--wait"], ["--shared", "--exclusive", "--slots"]]
-REPEATABLE = ["--and", "--verbose"]
+REPEATABLE = ["--and", "--or", "--verbose"]
 ALONE = ["--version", "-h", "--help"]
 SHORTER = {"--url": "the store", "--quiet": "log errors only; inspect, doctor: print nothing"}
 

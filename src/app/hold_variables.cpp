@@ -40,11 +40,14 @@ bool is_hold_variable(std::string_view name) {
 }
 
 std::vector<AncestorHold> hold_entries(const std::string& store,
+                                       const std::vector<LockName>& names,
                                        const std::vector<std::string>& keys,
                                        const Holds& holds) {
   std::vector<AncestorHold> entries;
-  for (std::size_t i = 0; i < holds.size(); ++i)
-    entries.push_back({store, keys.at(i), holds[i].owner, holds[i].serial});
+  for (const Hold& hold : holds) {
+    const auto at = std::find(names.begin(), names.end(), hold.name) - names.begin();
+    entries.push_back({store, keys.at(static_cast<std::size_t>(at)), hold.owner, hold.serial});
+  }
   return entries;
 }
 

@@ -24,9 +24,10 @@ std::vector<Variable> hold_variables(const Holds& holds);
 // does not pass the inherited value of such a variable on to its command.
 bool is_hold_variable(std::string_view name);
 
-// Returns the entries of DLOCK_HOLDS for `holds`. `keys`: for each hold, the key of its name in the
-// store.
+// Returns the entries of DLOCK_HOLDS for `holds`. `keys`: the keys of `names` in the store; each
+// hold has one of these names.
 std::vector<AncestorHold> hold_entries(const std::string& store,
+                                       const std::vector<LockName>& names,
                                        const std::vector<std::string>& keys,
                                        const Holds& holds);
 

@@ -86,11 +86,12 @@ void Runner::carry_out(action::StartChild& start) {
   guard_due_ = false;
   unlocked_ = start.holds.empty();
   const bool hand_over = terminal_ && terminal_->stdout_too() && terminal_->is_ours();
-  ChildSpec spec{.words = plan_.words,
-                 .environment = child_environment(start.holds),
-                 .mark = format_holds(hold_entries(plan_.store, plan_.keys, start.holds)),
-                 .terminal = hand_over ? terminal_->fd() : -1,
-                 .kill_at = start.kill_at};
+  ChildSpec spec{
+      .words = plan_.words,
+      .environment = child_environment(start.holds),
+      .mark = format_holds(hold_entries(plan_.store, plan_.names, plan_.keys, start.holds)),
+      .terminal = hand_over ? terminal_->fd() : -1,
+      .kill_at = start.kill_at};
   auto started = child_.start(std::move(spec), signals_);
   if (!started) return driver_.feed(event::StartFailed{started.error()});
   if (hand_over) terminal_->note_given();
@@ -206,7 +207,7 @@ std::vector<std::string> Runner::child_environment(const Holds& holds) const {
     if (!entries.empty()) environment.push_back("DLOCK_HOLDS=" + format_holds(entries));
     return environment;
   }
-  const auto own = hold_entries(plan_.store, plan_.keys, holds);
+  const auto own = hold_entries(plan_.store, plan_.names, plan_.keys, holds);
   entries.insert(entries.end(), own.begin(), own.end());
   environment.push_back("DLOCK_HELD=1");
   for (const Variable& variable : hold_variables(holds))

@@ -37,6 +37,7 @@ struct RunPlan {
   std::vector<std::string> words;        // the command
   std::vector<std::string> environment;  // what dlock inherited, as "NAME=value"
   std::string store;                     // the store's name in DLOCK_HOLDS
+  std::vector<LockName> names;           // the names of the claim
   std::vector<std::string> keys;         // the names' keys in DLOCK_HOLDS
   bool contain = false;
 };

@@ -20,6 +20,13 @@ std::string waiter_id(const Claim& claim) {
   return claim.stands_as.empty() ? hold_id(claim.owner, claim.serial) : claim.stands_as;
 }
 
+std::vector<std::size_t> order_of(const Claim& claim) {
+  std::vector<std::size_t> order(claim.names.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    order[i] = (claim.one_from.value_or(0) + i) % order.size();
+  return order;
+}
+
 std::vector<Holds> possible_holds(const Claim& claim) {
   std::vector<OwnerId> owners{claim.owner};
   for (const AncestorHold& ancestor : claim.ancestors) {

@@ -8,7 +8,8 @@
 // - `sent_at` is a time before the first byte of the confirmed request is handed to the kernel.
 //   That request or a later one set the lease, so the lease does not end before sent_at + ttl;
 // - acquire and release may be repeated: a second call with the same serial counts nothing twice;
-// - a claim of several names is granted all of them or none, atomically;
+// - a claim of several names is granted all of them or none, atomically; a claim of one of several
+//   names (Claim::one_from) never holds two of them, however often it is repeated;
 // - two owners hold a name at the same time only if both are readers, or both have a slot of the
 //   same number of slots; each hold ends with its own lease, even if others are renewed;
 // - renew extends a lease, never shortens one and never creates a hold; no call changes a hold of
@@ -43,8 +44,12 @@ enum class Queueing {
 
 struct Claim {
   std::vector<LockName> names;  // at least one, no duplicates
-  OwnerId owner;                // used unless the claim joins an ancestor's hold
-  HoldSerial serial;            // the same for every repetition of this claim
+  // Set: one of the names is enough. The claim gets the first name that it can have, beginning with
+  // the name at this index; the grant has one hold. The index is the same for every repetition.
+  // Not set: the claim needs all of the names. Not with `once_per` and not with `who.supersede`.
+  std::optional<std::size_t> one_from = {};
+  OwnerId owner;      // used unless the claim joins an ancestor's hold
+  HoldSerial serial;  // the same for every repetition of this claim
   Duration ttl{};
   bool renewed = true;  // false: the hold ends with its first lease
   HolderInfo who;
@@ -77,6 +82,8 @@ struct Claim {
 };
 // Returns the claim's id in line.
 std::string waiter_id(const Claim& claim);
+// Returns the indices of the claim's names in the order in which the claim prefers them.
+std::vector<std::size_t> order_of(const Claim& claim);
 
 // A granted hold of one name, with what its renewal and release need.
 struct Hold {
@@ -96,7 +103,8 @@ struct Hold {
 using Holds = std::vector<Hold>;
 std::vector<LockName> names_of(const Holds& holds);
 // Returns the holds that a store may have granted to a claim whose answer was lost: one set for the
-// claim's own owner, and one for the owner of each ancestor.
+// claim's own owner, and one for the owner of each ancestor. A claim of one of several names has at
+// most one hold of a set.
 std::vector<Holds> possible_holds(const Claim& claim);
 
 struct Grant {
@@ -115,11 +123,14 @@ struct Done {
 };
 // The claim is not granted now.
 struct Refusal {
-  Holding holding;          // state of the first name that is in the way
+  // State of the first name that is in the way. For a claim of one of several names: of the name in
+  // whose line it has, or would have, the best place.
+  Holding holding;
   std::size_t which = 0;    // index of the name in the way, in Claim::names
   std::uint64_t place = 0;  // place in the line of the name in the way: 1 is next; 0: not in line
   // Set if the lock has room for the claim, but is offered to the first waiter in line: how long
-  // the offer still lasts.
+  // the offer still lasts. For a claim of one of several names: the offer of any of them that ends
+  // first.
   std::optional<Duration> turn_left = {};
   // An ancestor of the claim holds the name in a mode that excludes the claim. Waiting would last
   // for ever, as the ancestor waits for the claim's run to end.
@@ -226,6 +237,7 @@ struct StoreTraits {
   bool shared = true;         // Mode::shared
   bool slots = true;          // Mode::slots
   bool several_names = true;  // claims of more than one name
+  bool one_of = true;         // claims of one of several names (Claim::one_from)
   bool nesting = true;        // claims with ancestors
   bool keep = true;           // ReleaseOptions::keep, freeze() and unfreeze()
   bool longer = true;         // renewals and nested claims with a ttl longer than the first

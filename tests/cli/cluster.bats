@@ -33,6 +33,7 @@ teardown_file() {
     run -0 "$DLOCK" run -x b -- true
     run -0 "$DLOCK" run --slots 2 c -- true
     run -0 "$DLOCK" run --and '{t}b' '{t}a' -- true
+    run -0 "$DLOCK" run --or '{t}b' '{t}a' -- true
     run -0 "$DLOCK" run --once-per 1m "once$i" -- true
     run -0 "$DLOCK" run --once-per 1m "once$i" -- false
     eval "$("$DLOCK" acquire step)"
@@ -70,6 +71,8 @@ errors_moved() {
   assert_one_line
   assert_stderr_has '"a" and "b" are in different slots of this cluster ('
   assert_stderr_has 'give them a common tag, as in "{t}a" and "{t}b", or nest'
+  run -64 --separate-stderr "$DLOCK" run --or b a -- touch "$MARKER"
+  assert_stderr_has '"a" and "b" are in different slots of this cluster ('
   for name in 'a{b' '}x' '{}z'; do
     run -64 --separate-stderr "$DLOCK" run "$name" -- touch "$MARKER"
     assert_one_line

@@ -5,7 +5,7 @@
 # The children expand what is quoted here, and every test is a shell of its own.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load ../support/suite
-suite cli supervise ticker line store_cases supersede etcd
+suite cli supervise ticker line store_cases pool supersede etcd
 
 setup_file() {
   set_up_file
@@ -91,6 +91,7 @@ no_new_lease() { [ -z "$(leases | comm -13 "$T/before" -)" ]; }
 not_free() { ! no_keys "$1"; }
 
 @test "two names in either order, again and again: all run" { names_in_either_order; }
+@test "one of three names is held, and a waiter gets the first that is free" { one_of_several; }
 @test "a nested run that outlives its parent keeps the lock until it ends" { nested_run_outlives_its_parent; }
 
 @test "across steps, nested, several names, slots, readers, kept and once" {

@@ -5,7 +5,7 @@
 # The children expand what is quoted here, and every test is a shell of its own.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load ../support/suite
-suite cli supervise ticker line store_cases supersede databases
+suite cli supervise ticker line store_cases pool supersede databases
 
 setup_file() {
   set_up_file
@@ -34,6 +34,7 @@ signal_store() { signal_database "$1"; }
 @test "a server that stands still for two leases: TERM, 79, and the lock is free when it goes on" { server_stands_still; }
 @test "force-release stops the holder at once; the waiter runs after it" { force_release_stops; }
 @test "two names in either order, again and again: all run" { names_in_either_order; }
+@test "one of three names is held, and a waiter gets the first that is free" { one_of_several; }
 @test "a nested run that outlives its parent keeps the lock until it ends" { nested_run_outlives_its_parent; }
 @test "across steps, nested, several names, slots and readers" { all_that_a_lock_can; }
 

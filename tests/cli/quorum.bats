@@ -29,7 +29,7 @@ know_scripts() {
   start_quorum 3
   refused 64 run --slots 2 a -- touch "$MARKER"
   assert_stderr_has 'a majority of servers cannot count slots; use one URL, or one lock name for each slot'
-  refused 64 run --replicas 1 a -- touch "$MARKER"
+  refused 64 run --replicas 1 a -- touch "$MARKER"; refused 64 run --or b a -- touch "$MARKER"
   refused 78 --url "redis+unix://$T/0.sock" --url "redis+unix://$T/1.sock" \
     --url "redis+unix://$T/0.sock" run a -- touch "$MARKER"
   assert_stderr_has 'is named twice; a server of a quorum has one vote'

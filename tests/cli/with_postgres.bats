@@ -5,7 +5,7 @@
 # The children expand what is quoted here, and every test is a shell of its own.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load ../support/suite
-suite cli supervise ticker line store_cases databases peer
+suite cli supervise ticker line store_cases pool databases peer
 
 setup_file() {
   set_up_file
@@ -55,6 +55,7 @@ take_advisory="select pg_advisory_lock(hashtextextended('a', 0))"
   run -75 --separate-stderr "$DLOCK" run -n b -- touch "$MARKER"
   let_go
   run -64 "$DLOCK" run --and b a -- touch "$MARKER"
+  refuses_one_of ": it cannot choose one in a single step"
   assert_not_started
 }
 

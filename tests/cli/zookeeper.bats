@@ -5,7 +5,7 @@
 # The children expand what is quoted here, and every test is a shell of its own.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load ../support/suite
-suite cli supervise ticker line store_cases zookeeper
+suite cli supervise ticker line store_cases pool zookeeper
 
 setup_file() {
   set_up_file
@@ -86,6 +86,7 @@ wipe_store() { rm -r "$ZOOKEEPER/0/data/version-2"; }
 by_number() { sed -E 's/(.*)(.{10})$/\2 \1/' | sort | sed -E 's/(.*) (.*)/\2\1/'; }
 
 @test "two names in either order, again and again: all run" { names_in_either_order; }
+@test "one of several names is refused before anything is sent: 64" { refuses_one_of ": it cannot choose one in a single step"; }
 
 @test "a nested run that outlives its parent keeps the lock, in the same session, until it ends" {
   nested_run_outlives_its_parent

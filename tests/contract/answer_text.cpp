@@ -48,6 +48,7 @@ std::string words_of(const Claim& claim) {
   if (claim.slots != 0) text += " " + std::to_string(claim.slots);
   for (const LockName& name : claim.names)
     text += " " + name.text();
+  if (claim.one_from) text += " one from " + std::to_string(*claim.one_from);
   text += " ttl " + std::to_string(to_ms(claim.ttl));
   if (claim.once_per != Duration::zero()) text += " once " + std::to_string(to_ms(claim.once_per));
   if (claim.who.supersede != Supersede::nothing)

@@ -58,6 +58,9 @@ Claim RandomClaims::some_claim(std::size_t number) {
   claim.who.supersede = one_of<Supersede>(
       random_, {Supersede::nothing, Supersede::nothing, Supersede::waiting, Supersede::holder});
   if (random_() % 4 == 0) claim.max_waiters = one_of<std::uint64_t>(random_, {0, 1, 2});
+  const bool alone = claim.once_per == 0s && claim.who.supersede == Supersede::nothing;
+  if (claim.names.size() > 1 && alone && random_() % 2 == 0)
+    claim.one_from = random_() % claim.names.size();
   if (claim.mode == Mode::slots)
     claim.slots = one_mode() ? 2 : one_of<std::uint32_t>(random_, {2, 2, 2, 3});
   return claim;

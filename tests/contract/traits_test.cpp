@@ -89,6 +89,9 @@ TEST_CASE("traits: several names and nested runs are supported or refused") {
     Client client(backing);
     const StoreTraits traits = client.store().traits();
     granted_if(traits.several_names, client, claim_of({fresh_name(), fresh_name()}));
+    Claim one_of = claim_of({fresh_name(), fresh_name()});
+    one_of.one_from = 1;
+    granted_if(traits.one_of, client, one_of);
     const Hold outer = client.take(fresh_name()).hold;
     const auto nested = client.try_acquire(claim_below(outer));
     CHECK(nested.has_value() == traits.nesting);

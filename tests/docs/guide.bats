@@ -303,16 +303,16 @@ step() {
   assert_equal "$(wc -l <tries)" 2
 }
 
-@test "pools: four at a time, each with a number; two locks at once" {
+@test "pools: four at a time, each with a number; two locks at once; one of three, and which" {
   local i
   printf '#!/bin/sh\necho "$CUDA_VISIBLE_DEVICES" >>slots; until [ "$(wc -l <slots)" = 4 ]; do sleep 0.02; done\n' >train
   chmod +x train
   for i in 1 2 3 4; do sh -c "$(block 'CUDA_VISIBLE_DEVICES')" 3>&- & done
   wait
   assert_equal "$(sort slots | xargs)" "0 1 2 3"
-  stand_in transfer.sh
-  run -0 sh -c "$(block 'account-9 account-7')"
-  assert_output "transfer.sh under account-7 account-9: 7 9"
+  stand_in transfer.sh bin/make
+  PATH=$PWD/bin:$PATH run -0 --separate-stderr sh -c "$(block 'account-9 account-7'); $(block 'freeze --for 1d'); $(block '--or test-db-2')"
+  assert_output --regexp $'^transfer.sh under account-7 account-9: 7 9\nmake under test-db-[13]: check$'
 }
 
 @test "monitoring: a job leaves its counters, the locks are one file, and a ping follows a success" {

@@ -37,5 +37,5 @@ missing_answers() {
   assert_output "renew vanished"
   # And it sees all there is to see.
   run -0 missing_answers "$SCRIPTS" /dev/null
-  assert_equal "${#lines[@]}" 27
+  assert_equal "${#lines[@]}" 30
 }

@@ -86,7 +86,8 @@ class DecliningStore final : public LockStore {
     if (claim.mode == Mode::exclusive && !traits_.exclusive) return false;
     if (claim.mode == Mode::shared && !traits_.shared) return false;
     if (claim.mode == Mode::slots && !traits_.slots) return false;
-    if (claim.names.size() > 1 && !traits_.several_names) return false;
+    if (claim.one_from && !traits_.one_of) return false;
+    if (claim.names.size() > 1 && !claim.one_from && !traits_.several_names) return false;
     if (!claim.ancestors.empty() && !traits_.nesting) return false;
     if (claim.who.supersede != Supersede::nothing && !traits_.supersede) return false;
     return claim.once_per == Duration::zero() || traits_.once_per;
@@ -102,6 +103,7 @@ inline constexpr StoreTraits k_plain_locks_only{.exclusive = false,
                                                 .shared = false,
                                                 .slots = false,
                                                 .several_names = false,
+                                                .one_of = false,
                                                 .nesting = false,
                                                 .keep = false,
                                                 .once_per = false,

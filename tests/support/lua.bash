@@ -24,6 +24,7 @@ ONCE=0
 PROPOSED=''
 END='' # how the run ended, for release
 RELIES_ON=()
+ACQUIRE=acquire # or acquire_one
 PLACE=server # or cluster: then run_script adds the key that never exists
 
 # keys_of WHAT…: sets KEYS to these keys of each of NAMES.
@@ -81,7 +82,7 @@ acquire_as() {
     above=()
   done
   keys_of lock token holds revoked line waiters 'done'
-  run_script acquire ${#KEYS[@]} "${KEYS[@]}" "$3" "$4" "${5:-$TTL}" "$RECORD" "$1" "$2" \
+  run_script "$ACQUIRE" ${#KEYS[@]} "${KEYS[@]}" "$3" "$4" "${5:-$TTL}" "$RECORD" "$1" "$2" \
     "$MODE" "$SLOTS" "$ONCE" "$PROPOSED" "${words[@]}" "${RELIES_ON[@]}"
 }
 acquire() { acquire_as '' '' "$@"; } # OWNER SERIAL [TTL [ANCESTOR SERIAL]…]
@@ -113,6 +114,7 @@ revoke() { # BY NOW [OWNER [TOKEN]]
 shared() { MODE=shared "$@"; }
 writing() { MODE="write" "$@"; }
 slots() { MODE=slots SLOTS=$1 "${@:2}"; } # N CALL…
+one() { ACQUIRE=acquire_one "$@"; }
 
 # lease OWNER [I]: prints the key that has the lease of OWNER's Ith hold, if several owners hold the
 # lock.

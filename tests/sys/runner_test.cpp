@@ -120,6 +120,7 @@ std::string run_here(const Plan& plan, const std::function<void(MemoryStore&)>& 
   Runner runner({.words = plan.words,
                  .environment = plan.environment,
                  .store = "memory:",
+                 .names = claim_of(plan).names,
                  .keys = plan.names},
                 RunSession(terms, 1, BootClock::now()),
                 worker,

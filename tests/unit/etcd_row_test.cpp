@@ -28,7 +28,7 @@ class Keys {
     std::vector<OwnerId> renewed;
     const bool writes = rule(after, numbered, renewed);
     EtcdChange change;
-    add_change(before, after, {numbered, revision_, writes, renewed}, change);
+    add_change(before, after, {numbered, revision_, writes, false, renewed}, change);
     carry_out(change);
     return change;
   }
@@ -102,6 +102,20 @@ TEST_CASE("etcd: a claim that is granted makes one key on a lease of its ttl, if
   // Its token is the revision of the grant, also after the lease was renewed.
   const EtcdRow row = keys.row(at(2s).now);
   CHECK(row.state.leases.at("p").holds.begin()->second.token == k_seen + 1);
+}
+
+TEST_CASE("etcd row: a grant of one of several names fails if any of the others has changed") {
+  const EtcdRow row = row_of("a", {}, {}, at(1s).now);
+  const std::vector<OwnerId> none;
+  for (const bool proves : {false, true}) {
+    EtcdChange change;
+    add_change(row, row.state, {at(1s), k_seen, false, proves, none}, change);
+    CHECK(change.txn.then.empty());
+    REQUIRE(change.txn.compares.size() == (proves ? 1 : 0));
+    if (!proves) continue;
+    CHECK(change.txn.compares[0].range.first == "a/0");
+    CHECK(change.txn.compares[0].than == k_seen + 1);
+  }
 }
 
 TEST_CASE(

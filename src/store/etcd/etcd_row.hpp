@@ -67,6 +67,7 @@ struct EtcdStep {
   const lease_table::Moment& moment;
   EtcdRevision revision;                // the revision at which the rows were read
   bool writes;                          // false: only waiters are changed
+  bool proves;                          // no key of the lock may have been added or changed
   const std::vector<OwnerId>& renewed;  // owners whose leases are to be renewed
   std::int64_t epoch = 0;               // a grant's token is this plus its revision
 };

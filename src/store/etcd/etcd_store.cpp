@@ -145,7 +145,12 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
     for (std::size_t i = 0; i < names.size(); ++i)
       add_change(rows->rows[i],
                  after[i],
-                 {rows->moment, rows->revision, step.writes, step.renews, epoch},
+                 {.moment = rows->moment,
+                  .revision = rows->revision,
+                  .writes = step.writes_lock(i),
+                  .proves = step.writes && step.only,
+                  .renewed = step.renews,
+                  .epoch = epoch},
                  all);
     if (all.grants) add_etcd_epoch(rows->epoch, epoch, all);
     if (all.leases.empty() && all.txn.then.empty()) return {};

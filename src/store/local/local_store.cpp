@@ -122,12 +122,14 @@ Result<void> LocalStore::write(int directory, const std::string& name, const Sto
 Result<void> LocalStore::write_all(int directory,
                                    const std::vector<LockName>& names,
                                    const std::vector<StoredLock>& before,
-                                   const std::vector<StoredLock>& after) {
+                                   const std::vector<StoredLock>& after,
+                                   const Step& step) {
   for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!step.writes_lock(i)) continue;
     auto written = write(directory, names[i].text(), after[i]);
     if (written) continue;
     while (i-- > 0)  // restores the files already written, as far as the disk permits
-      (void)write(directory, names[i].text(), before[i]).has_value();
+      if (step.writes_lock(i)) (void)write(directory, names[i].text(), before[i]).has_value();
     return written;
   }
   return {};
@@ -152,13 +154,14 @@ Result<void> LocalStore::transact(const std::vector<LockName>& names,
     std::vector<StoredLock> after = *before;
     // A claim that is refused writes nothing. Otherwise waiters would wake each other again and
     // again.
-    if (!change(pointers_to(after), machine_.moment(sent_at)).writes) return {};
+    const Step step = change(pointers_to(after), machine_.moment(sent_at));
+    if (!step.writes) return {};
     // If a lock file was removed, another process may have created it anew and locked that file at
     // the same time. Then this change starts anew.
     const bool alone = std::all_of(held->begin(), held->end(), [](const Locked& locked) {
       return locked.lock.is_current(locked.file);
     });
-    if (alone) return write_all(directory->get(), names, *before, after);
+    if (alone) return write_all(directory->get(), names, *before, after, step);
     if (BootClock::now() >= limit) {
       return Error{Errc::timed_out,
                    "cannot change lock " + in_quotes(names.front().text()) +

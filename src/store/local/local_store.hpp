@@ -76,7 +76,8 @@ class LocalStore final : public TableStore {
   Result<void> write_all(int directory,
                          const std::vector<LockName>& names,
                          const std::vector<State>& before,
-                         const std::vector<State>& after);
+                         const std::vector<State>& after,
+                         const Step& step);
   Result<std::optional<std::string>> listed_name(int directory, const std::string& stem) const;
 
   local::Place directory_;

@@ -86,6 +86,7 @@ StoreTraits QuorumStore::traits() const {
   StoreTraits traits = servers_->store(0).traits();
   traits.slots = false;
   traits.supersede = false;  // each server may have another order of arrival
+  traits.one_of = false;  // each server would choose a name for itself
   traits.replicas = false;
   return traits;
 }
@@ -166,6 +167,8 @@ std::vector<Vote> QuorumStore::votes_of(const std::vector<Result<T>>& answers,
 }
 
 Result<AcquireReply> QuorumStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
+  if (claim.one_from)
+    return Error{Errc::bad_usage, "each server of a quorum would choose a name for itself"};
   if (claim.mode == Mode::slots)
     return Error{Errc::bad_usage,
                  "a majority of servers cannot count slots; use one URL, or one lock name for "

@@ -84,11 +84,11 @@ void read_owners(Holding& holding, ReplyView owners) {
   }
 }
 
-Result<AcquireReply> read_busy(ReplyView reply, const std::string& where) {
+Result<AcquireReply> read_busy(ReplyView reply, std::size_t which, const std::string& where) {
   auto holding = read_holding(reply[1], where);
   if (!holding) return holding.error();
   Refusal refusal{.holding = std::move(*holding),
-                  .which = count(reply[3].integer()),
+                  .which = which,
                   .place = count(reply[2].integer()),
                   .by_ancestor = reply[5].integer() == 1};
   if (const long long left = reply[4].integer(); left >= 0) refusal.turn_left = ms(left);
@@ -118,6 +118,27 @@ Result<AcquireReply> read_grant(const Claim& claim,
     grant.holds.push_back(hold_of(claim, i, owner, *record));
   }
   return AcquireReply(std::move(grant));
+}
+
+// Reads the grant of one of several names.
+Result<AcquireReply> read_grant_of_one(const Claim& claim,
+                                       std::size_t which,
+                                       const Answer& answer,
+                                       const std::string& where) {
+  const ReplyView reply = answer.reply.view();
+  const OwnerId owner(reply[2].string());
+  const auto record = parse_granted_record(hold_id(owner, claim.serial), reply[3].string());
+  if (!record || !may_own(owner, claim)) return unexpected_answer(where);
+  return AcquireReply(
+      Grant{.holds = {hold_of(claim, which, owner, *record)}, .sent_at = answer.sent_at});
+}
+
+// Returns the index of a name in the claim, from its number in the script; nullopt: there is no
+// such name. The script knows the names in the order in which the claim prefers them.
+std::optional<std::size_t> index_of(const Claim& claim, ReplyView number) {
+  const auto which = static_cast<std::size_t>(count(number.integer()));
+  if (which >= claim.names.size()) return std::nullopt;
+  return order_of(claim)[which];
 }
 
 }  // namespace
@@ -216,16 +237,17 @@ Result<AcquireReply> read_claimed(const Claim& claim,
                                   const std::string& where) {
   const ReplyView reply = answer.reply.view();
   const std::string_view verdict = reply[0].string();
-  if (verdict == "granted") return read_grant(claim, answer, where);
+  if (verdict == "granted" && !claim.one_from) return read_grant(claim, answer, where);
   if (verdict == "superseded") {
     const auto newer = parse_waiter(reply[1].string());
     return AcquireReply(Refusal{.superseded_by = newer.value_or(Waiter{}).who});
   }
   if (verdict == "done") return AcquireReply(Done{ms(reply[1].integer())});
-  const auto which = static_cast<std::size_t>(count(reply[verdict == "busy" ? 3 : 1].integer()));
-  if (which >= claim.names.size()) return unexpected_answer(where);
-  if (verdict == "busy") return read_busy(reply, where);
-  if (verdict == "lost") return lost_above(claim.names[which]);
+  const auto which = index_of(claim, reply[verdict == "busy" ? 3 : 1]);
+  if (!which) return unexpected_answer(where);
+  if (verdict == "granted") return read_grant_of_one(claim, *which, answer, where);
+  if (verdict == "busy") return read_busy(reply, *which, where);
+  if (verdict == "lost") return lost_above(claim.names[*which]);
   return unexpected_answer(where);
 }
 

@@ -163,7 +163,7 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Queueing queueing, 
              once,
              proposed};
   std::vector<std::string> counts(all->size());
-  for (std::size_t i = 0; i < all->size(); ++i) {
+  for (const std::size_t i : order_of(claim)) {
     const Keys& one = (*all)[i];
     keys.insert(keys.end(),
                 {one.lock, one.token, one.holds, one.revoked, one.line, one.waiters, one.done});
@@ -176,7 +176,8 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Queueing queueing, 
     }
   }
   args.insert(args.end(), claim.relies_on.begin(), claim.relies_on.end());
-  auto answer = run_for_replicas(lua::k_acquire, *all, keys, args, limit);
+  const Script& script = claim.one_from ? lua::k_acquire_one : lua::k_acquire;
+  auto answer = run_for_replicas(script, *all, keys, args, limit);
   if (!answer) return answer.error();
   auto reply = read_claimed(claim, *answer, where());
   auto* const grant = reply ? std::get_if<Grant>(&*reply) : nullptr;

@@ -24,13 +24,15 @@ constexpr Duration k_release_limit = 1s;
 
 // Returns what the store of the rows supports, without what a peer lock cannot do. A name has one
 // peer lock, so there are no readers and no slots. A peer lock ends with this process, so `dlock
-// acquire` could keep only the row.
+// acquire` could keep only the row. One of several names would be chosen by the rows, before a peer
+// lock is asked for; if another program holds that, no other name would be tried.
 StoreTraits BesideStore::traits() const {
   StoreTraits traits = rows_->traits();
   traits.shared = false;
   traits.slots = false;
   traits.detached = false;
   traits.several_names = traits.several_names && !peer_->is_one_for_all_names();
+  traits.one_of = false;
   return traits;
 }
 
@@ -53,7 +55,7 @@ bool BesideStore::needs_peer(const Claim& claim, const Hold& hold) const {
 Result<AcquireReply> BesideStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
   blocked_ = false;
   const bool alone = claim.mode == Mode::plain || claim.mode == Mode::exclusive;
-  if (!alone || (claim.names.size() > 1 && !traits().several_names))
+  if (!alone || claim.one_from || (claim.names.size() > 1 && !traits().several_names))
     return Error{Errc::bad_usage, where() + " has one " + peer_->kind() + " for each claim"};
   auto reply = rows_->acquire(claim, queueing, limit);
   if (!reply || !std::holds_alternative<Grant>(*reply)) return reply;

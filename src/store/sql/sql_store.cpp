@@ -180,11 +180,11 @@ Result<std::vector<LockWrite>> SqlStore::writes_of(const std::vector<LockName>& 
                                                    const std::vector<StoredLock>& before,
                                                    const std::vector<StoredLock>& after,
                                                    const Moment& moment,
-                                                   bool writes_locks) const {
+                                                   const Step& step) const {
   std::vector<LockWrite> writes;
   for (std::size_t i = 0; i < names.size(); ++i) {
     LockWrite one{.name = names[i].text()};
-    if (writes_locks) {
+    if (step.writes_lock(i)) {
       auto lock = write_of(one.name, after[i], moment);
       if (!lock) return lock.error();
       if (say_.has_four_columns() && !sql::fits_four_columns(after[i])) return too_few_columns();
@@ -211,7 +211,7 @@ Result<bool> SqlStore::step(const Rows& rows,
   const Moment moment = moment_of(rows.now_us, rows.sent_at);
   const Step step = change(lease_table::pointers_to(after), moment);
   if (basis == Basis::remembered && !step.writes) return false;
-  auto writes = writes_of(names, *before, after, moment, step.writes);
+  auto writes = writes_of(names, *before, after, moment, step);
   if (!writes) {
     if (basis == Basis::loaded) undo(limit);
     return writes.error();

@@ -133,7 +133,7 @@ class SqlStore : public TableStore {
                                                 const std::vector<lease_table::StoredLock>& before,
                                                 const std::vector<lease_table::StoredLock>& after,
                                                 const Moment& moment,
-                                                bool writes_locks) const;
+                                                const Step& step) const;
   // The row of one lock as this process has written it in its newest change of locks. A row is
   // remembered only if it has no waiters.
   struct Remembered {

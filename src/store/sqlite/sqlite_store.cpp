@@ -174,11 +174,11 @@ Result<void> SqliteStore::write_line(const std::string& name,
 Result<void> SqliteStore::write_all(const std::vector<LockName>& names,
                                     const std::vector<StoredLock>& before,
                                     const std::vector<StoredLock>& after,
-                                    bool locks_too,
+                                    const Step& step,
                                     const Moment& moment) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string& name = names[i].text();
-    if (locks_too) {
+    if (step.writes_lock(i)) {
       if (auto done = write_lock(name, after[i], moment); !done) return done;
     }
     if (auto done = write_line(name, before[i], after[i]); !done) return done;
@@ -204,7 +204,7 @@ Result<void> SqliteStore::transact(const std::vector<LockName>& names,
   std::vector<StoredLock> after = *before;
   const Moment moment = machine_.moment(sent_at);
   const Step step = change(lease_table::pointers_to(after), moment);
-  auto written = write_all(names, *before, after, step.writes, moment);
+  auto written = write_all(names, *before, after, step, moment);
   if (!written) return failed(written.error());
   // If the file was replaced meanwhile, other processes cannot see these locks.
   if (db_->has_moved()) {

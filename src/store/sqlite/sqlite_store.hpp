@@ -67,7 +67,7 @@ class SqliteStore final : public TableStore {
   Result<void> write_all(const std::vector<LockName>& names,
                          const std::vector<State>& before,
                          const std::vector<State>& after,
-                         bool locks_too,
+                         const Step& step,
                          const Moment& moment);
   Result<void> write_lock(const std::string& name, const State& state, const Moment& moment);
   Result<void> write_line(const std::string& name, const State& before, const State& after);

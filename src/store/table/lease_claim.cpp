@@ -44,7 +44,8 @@ std::optional<Plan> again(const StoredLock& state,
   const Found mine = find_hold(state, owner, claim.serial);
   if (mine.record == nullptr) return std::nullopt;
   if (!mine.is_usable())
-    return Plan{.kind = lost_above(state, claim, name) ? Plan::Kind::lost : Plan::Kind::refused};
+    return Plan{.kind = lost_above(state, claim, name) ? Plan::Kind::lost : Plan::Kind::refused,
+                .given_up = true};
   return Plan{Plan::Kind::again, owner, mine.record->token, mine.record->mode, mine.record->slot};
 }
 
@@ -114,8 +115,8 @@ Plan plan_for(const StoredLock& state, const Claim& claim, const LockName& name)
   }
   if (auto plan = join(state, claim)) return std::move(*plan);
   if (lost_above(state, claim, name)) return {.kind = Plan::Kind::lost};
-  const bool stranger = !state.leases.contains(claim.owner);
-  if (!stranger || !has_room(state, claim.mode, claim.slots)) return {};
+  if (state.leases.contains(claim.owner)) return {.given_up = true};
+  if (!has_room(state, claim.mode, claim.slots)) return {};
   if (is_first(state.line, waiter_id(claim)))
     return {.kind = Plan::Kind::fresh, .owner = claim.owner};
   return {.turn = has_room_for_first(state)};

@@ -17,7 +17,8 @@ struct Plan {
     join,   // a hold in an ancestor's lease
     fresh,  // the first hold of a new lease
     refused,
-    lost,  // refused: a hold on which the claim relies was lost
+    unwanted,  // refused, and the claim does not wait for it: it has a revoked hold of another name
+    lost,      // refused: a hold on which the claim relies was lost
   };
   Kind kind = Kind::refused;
   OwnerId owner = {};      // owner of the lease; empty if refused
@@ -27,6 +28,8 @@ struct Plan {
   // For `refused`: an ancestor holds the name, in a mode that the claim cannot join.
   bool by_ancestor = false;
   bool turn = false;  // for `refused`: the lock has room, but it is the turn of another waiter
+  // For `refused`: the claim has a hold of the name that was revoked, and gets no second one.
+  bool given_up = false;
 };
 
 // Returns the plan for `name`, which is one of the claim's names. Leases that have ended and

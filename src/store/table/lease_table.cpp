@@ -3,6 +3,7 @@
 
 #include "base/duration.hpp"
 #include "base/text.hpp"
+#include "store/table/lease_choice.hpp"
 #include "store/table/lease_claim.hpp"
 #include "store/table/lease_holding.hpp"
 #include "store/table/waiting_line.hpp"
@@ -172,9 +173,10 @@ Result<AcquireReply> acquire(const States& states,
     tidy(*states[i], moment);
     plans.push_back(plan_for(*states[i], claim, claim.names[i]));
   }
-  for (std::size_t i = 0; i < plans.size(); ++i) {
+  for (const std::size_t i : order_of(claim)) {
     if (plans[i].kind == Plan::Kind::lost) return lost_above(claim.names[i]);
   }
+  if (claim.one_from) return acquire_one(states, claim, std::move(plans), moment, queueing);
   if (const auto done = done_before(states, plans, claim, moment)) {
     leave(states, claim, moment);
     return AcquireReply(*done);

@@ -185,7 +185,7 @@ struct Sight {
   // hold of another program may have ended.
   std::optional<StoreTime> again = {};
   // The claim's place in line, from 1; 0: in no line. With several lines, the place in the first
-  // one that has the claim.
+  // one that has the claim; if one of several names is enough, the best place.
   std::uint64_t place = 0;
 };
 

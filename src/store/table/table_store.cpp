@@ -27,6 +27,20 @@ std::vector<OwnerId> owners_of(const Holds& holds) {
   return owners;
 }
 
+std::size_t index_of(const Claim& claim, const Hold& hold) {
+  const auto at = std::find(claim.names.begin(), claim.names.end(), hold.name);
+  return static_cast<std::size_t>(at - claim.names.begin());
+}
+
+// Returns when one of the claim's names may become free although nothing wakes a waiter.
+std::optional<Time> look_time(const lease_table::States& states,
+                              const Claim& claim,
+                              const lease_table::Moment& moment) {
+  const auto again = lease_table::look_from_line(states, claim, moment).again;
+  if (!again) return std::nullopt;
+  return BootClock::now() + (*again - moment.now);
+}
+
 }  // namespace
 
 std::optional<Error> TableStore::too_new(const std::vector<LockName>& names,
@@ -71,6 +85,7 @@ Result<void> TableStore::change(const Holds& holds, Time limit, const Change& wh
 
 Result<AcquireReply> TableStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
   Result<AcquireReply> reply = Error{};
+  std::optional<Time> look_at;  // of one of several names: when the first of them may become free
   const Occasion occasion{.claim = &claim, .queueing = queueing};
   auto done = change(claim.names, occasion, limit, [&](const States& states, const Moment& moment) {
     if (auto refused = refuses(claim)) {
@@ -85,8 +100,11 @@ Result<AcquireReply> TableStore::acquire(const Claim& claim, Queueing queueing, 
     reply = lease_table::acquire(states, claim, moment, traits().line ? queueing : Queueing::no);
     seen_ = lease_table::signature_of(states, claim);
     Step step;
-    if (const auto* grant = reply ? std::get_if<Grant>(&*reply) : nullptr)
+    if (const auto* grant = reply ? std::get_if<Grant>(&*reply) : nullptr) {
       step = {.writes = true, .renews = owners_of(grant->holds)};
+      if (claim.one_from) step.only = index_of(claim, grant->holds.front());
+    }
+    if (claim.one_from) look_at = look_time(states, claim, moment);
     // The holder of a frozen lock died without a release: foreign programs must find it kept again.
     const auto* refusal = reply ? std::get_if<Refusal>(&*reply) : nullptr;
     if (keeps_again && refusal != nullptr) step.writes = true;
@@ -109,6 +127,7 @@ Result<AcquireReply> TableStore::acquire(const Claim& claim, Queueing queueing, 
     if (lease_left || refusal->turn_left)
       look_at_ = BootClock::now() + std::min(lease_left.value_or(Duration::max() / 2),
                                              refusal->turn_left.value_or(Duration::max() / 2));
+    if (look_at) look_at_ = std::min(look_at_.value_or(*look_at), *look_at);
   }
   return reply;
 }

@@ -11,6 +11,7 @@
 #include "core/lock_store.hpp"
 #include "store/table/lease_table.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -47,12 +48,16 @@ class TableStore : public LockStore {
   // What a change has done to the rows. A line that has changed is always written.
   struct Step {
     bool writes = false;  // the locks themselves have changed and must be written
-    bool tells = false;   // all watchers of these names must look, if the locks are written
+    // Set: of the locks only the one with this index has changed.
+    std::optional<std::size_t> only = {};
+    bool tells = false;  // all watchers of these names must look, if the locks are written
     // Ids of watchers that must look, as in watch_rows(). A store may also wake other watchers.
     std::vector<std::string> wakes = {};
     // Owners whose leases were granted, joined or renewed, even if the end of the lease stays the
     // same.
     std::vector<OwnerId> renews = {};
+
+    bool writes_lock(std::size_t index) const { return writes && only.value_or(index) == index; }
   };
   // Changes the states, one for each name, in the order of the names.
   using Change = std::function<Step(const States&, const Moment&)>;

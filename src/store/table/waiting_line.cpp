@@ -19,6 +19,23 @@ bool waits(const Plan& plan) {
   return plan.kind == Plan::Kind::fresh || (plan.kind == Plan::Kind::refused && !plan.by_ancestor);
 }
 
+// Returns the name in whose line the claim has the best place, or would have it if it may not wait.
+// If two places are equal, returns the name that the claim prefers.
+Queued best_of(const States& states, const RefusedClaim& refused, bool may) {
+  const std::string me = waiter_id(refused.claim);
+  const std::vector<std::size_t> order = order_of(refused.claim);
+  Queued best{.which = order.front()};
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+  for (const std::size_t i : order) {
+    const std::uint64_t place = may ? number_of(states[i]->line, me) : 0;
+    const std::uint64_t would_be = place > 0 ? place : states[i]->line.size() + 1;
+    if (!waits(refused.plans[i]) || would_be >= least) continue;
+    least = would_be;
+    best = {.which = i, .place = place};
+  }
+  return best;
+}
+
 constexpr std::int64_t k_last_arrival = std::numeric_limits<std::int64_t>::max() - 1;
 
 // Returns an arrival that is after all others in each of the lines, and not before the present
@@ -90,9 +107,9 @@ const Place* superseding(const States& states, const Claim& claim) {
 Queued queue_up(const States& states, const RefusedClaim& refused, const Moment& moment) {
   const auto& [claim, plans, in_the_way, queueing] = refused;
   const std::string me = waiter_id(claim);
-  const bool own = plans[in_the_way].by_ancestor;
-  bool may = queueing != Queueing::no;
+  const bool own = !claim.one_from && plans[in_the_way].by_ancestor;
   std::optional<std::size_t> full_at;
+  std::size_t full = 0;
   bool has_all_places = true;
   for (std::size_t i = 0; i < states.size(); ++i) {
     if (!waits(plans[i])) continue;
@@ -100,9 +117,11 @@ Queued queue_up(const States& states, const RefusedClaim& refused, const Moment&
     const bool stands = number_of(line, me) > 0;
     has_all_places = has_all_places && stands;
     if (stands || own || !claim.max_waiters || line.size() < *claim.max_waiters) continue;
-    may = false;
+    ++full;
     if (!full_at && plans[i].kind != Plan::Kind::fresh) full_at = i;
   }
+  const auto all = static_cast<std::size_t>(std::count_if(plans.begin(), plans.end(), waits));
+  const bool may = queueing != Queueing::no && (claim.one_from ? full < all : full == 0);
   // If a silent claim has lost its place in one line, it gives up its places in all lines.
   // Otherwise two claims could be in different orders in two lines, and wait for each other for
   // ever.
@@ -118,6 +137,7 @@ Queued queue_up(const States& states, const RefusedClaim& refused, const Moment&
       line.push_back({.id = me, .arrival_us = arrival, .waiter = waiter_of(claim, arrival)});
     place_of(line, me)->alive_until = moment.now + k_line_life;
   }
+  if (claim.one_from) return best_of(states, refused, may);
   const std::size_t which = full_at.value_or(in_the_way);
   return {.which = which, .place = may ? number_of(states[which]->line, me) : 0};
 }
@@ -147,7 +167,7 @@ Sight look_from_line(const States& states, const Claim& claim, const Moment& mom
     if (const auto left = freeze_left(*state, moment)) note(moment.now + *left);
     const std::uint64_t place = number_of(state->line, me);
     if (place == 0) continue;
-    if (sight.place == 0) sight.place = place;
+    if (sight.place == 0 || (claim.one_from && place < sight.place)) sight.place = place;
     if (place > 2 || !has_room_for_first(*state)) continue;
     const StoreTime turn_ends = state->line.front().alive_until;
     if (place == 2) {

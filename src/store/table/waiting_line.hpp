@@ -51,18 +51,20 @@ const Place* superseding(const States& states, const Claim& claim);
 struct RefusedClaim {
   const Claim& claim;
   const std::vector<Plan>& plans;  // one plan for each name of the claim
-  std::size_t which = 0;           // index of the name that is refused
+  // Index of the name that is refused. For a claim of one of several names: not used.
+  std::size_t which = 0;
   Queueing queueing = Queueing::no;
 };
 // Where a refused claim waits, or why it does not.
 struct Queued {
-  // Index of a name whose line is full, otherwise of the name that is refused.
+  // Index of a name whose line is full, otherwise of the name that is refused. For a claim of one
+  // of several names: of the name in whose line it has, or would have, the best place.
   std::size_t which = 0;
   // The claim's place in the line of the name with the index `which`, from 1; 0: not in line.
   std::uint64_t place = 0;
 };
 // Enters the claim in the lines of all names that it must wait for, unless one of the lines is
-// full.
+// full; if one of several names is enough, unless all lines are full.
 Queued queue_up(const States& states, const RefusedClaim& refused, const Moment& moment);
 
 // Returns a text made of all facts that matter to a waiting claim in these states. As long as the

@@ -61,9 +61,10 @@ std::unique_ptr<ZkStore> ZkStore::open(const ZkAddress& address, const StoreOpti
 // Returns what this store does not support. A lock cannot be kept (--min-hold), because its node
 // ends with the session. A lease cannot become longer: its session could get a longer timeout, but
 // the next leader would know only the timeout with which the session was made. A waiter cannot be
-// superseded, because it would have to read all nodes behind its own.
+// superseded, because it would have to read all nodes behind its own. And no claim is granted one
+// of several names: a node of another name, which an earlier request has made, may not be seen yet.
 StoreTraits ZkStore::traits() const {
-  return {.keep = false, .longer = false, .cheap_end = false, .supersede = false};
+  return {.one_of = false, .keep = false, .longer = false, .cheap_end = false, .supersede = false};
 }
 
 Result<std::string> ZkStore::key_of(const LockName& name) const {
@@ -101,6 +102,8 @@ Result<void> ZkStore::read(const std::vector<LockName>& names, Time limit, const
 }
 
 Result<AcquireReply> ZkStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
+  if (claim.one_from)
+    return Error{Errc::bad_usage, where() + " cannot choose one of several names in one step"};
   table_.begin(claim);
   auto reply = TableStore::acquire(claim, queueing, limit);
   if (reply) table_.end_idle(limit);
@@ -155,11 +158,12 @@ Result<void> ZkStore::transact(const std::vector<LockName>& names,
         lease_table::drop_place(state.line, waiter_id(*claim));
     ZkChange all;
     for (std::size_t i = 0; i < names.size(); ++i)
-      add_zk_change(rows->rows[i],
-                    i,
-                    after[i],
-                    {moment, table_.address().layout, step.writes, proves_note, step.renews, epoch},
-                    all);
+      add_zk_change(
+          rows->rows[i],
+          i,
+          after[i],
+          {moment, table_.address().layout, step.writes_lock(i), proves_note, step.renews, epoch},
+          all);
     if (all.grants && rows->epoch) add_zk_epoch(table_.note_folder(), *rows->epoch, epoch, all);
     if (all.longest) return too_long(names.front(), *all.longest);
     if (all.parts.empty()) add_zk_proof(rows->rows, all);

@@ -257,6 +257,14 @@ def pair_runs(first, second, singles=0, **more):
                  **more)
 
 
+def pool(words, others=(), rules=(modes_rules.none_starves,), **more):
+    """Sixteen that want one of four names, whichever, and others beside them."""
+    return Crowd([Group("pool", 16 - sum(one.count for one in others), 10, words), *others],
+                 ["a", "b", "c", "d"],
+                 [modes_rules.alone_per_name, modes_rules.one_each, modes_rules.all_used,
+                  modes_rules.always_progress, modes_rules.growing_tokens, *rules], **more)
+
+
 def plain(words, **more):
     return Crowd([Group("plain", 20, 10, words)], ["p"],
                  [modes_rules.alone_per_name, modes_rules.first_come, modes_rules.growing_tokens],
@@ -270,6 +278,9 @@ def one_by_one(first, second):
 
 THREE = ["--slots", "3", "--ttl", "4s", "pool"]
 A_AND_B, B_AND_A = ["--and", "b", "a"], ["--and", "a", "b"]
+ONE_OF_FOUR = ["--ttl", "15s", "--or", "b", "--or", "c", "--or", "d", "a"]
+BESIDE_POOL = (Group("onlyb", 2, 10, ["--ttl", "15s", "b"], 50),
+               Group("pairac", 2, 10, ["--ttl", "15s", "--and", "a", "c"], 50))
 READ, WRITE = ["-s", "--ttl", "15s", "rw"], ["-x", "--ttl", "15s", "rw"]
 CROWDS = {
     "readers-writers": lambda: readers_and_writers(READ, WRITE),
@@ -278,10 +289,14 @@ CROWDS = {
     "pairs": lambda: pair_runs(A_AND_B, B_AND_A),
     "pairs-singles": lambda: pair_runs(A_AND_B, B_AND_A, 3),
     "plain": lambda: plain(["--ttl", "15s", "p"]),
+    "pool": lambda: pool(ONE_OF_FOUR),
+    "pool-without-line": lambda: pool(ONE_OF_FOUR, rules=()),
+    "pool-and-others": lambda: pool(ONE_OF_FOUR, BESIDE_POOL),
     # Wrong on purpose.
     "plain!": lambda: plain([]),
     "readers-writers!": lambda: readers_and_writers(READ, READ),
     "slots!": lambda: slots(["--slots", "4", "--ttl", "4s", "pool"]),
+    "pool!": lambda: pool(["--ttl", "15s", "a"]),
     "pairs!": lambda: pair_runs(one_by_one("a", "b"), one_by_one("b", "a")),
 }
 

@@ -242,3 +242,47 @@ def always_progress(_crowd, history, found, bad, figures):
                        f"longest time without a grant: {longest:.2f} s")
         if longest > 10:
             bad.append(f"no progress for {longest:.1f} s")
+
+
+def one_each(_crowd, history, found, bad, figures):
+    """A run that claims one of several names has one, at every look, and no run has another."""
+    pool = {str(run.pid): run.who for run in history.runs if run.group.name == "pool"}
+    for run in history.runs:
+        if run.group.name != "pool":
+            pool.pop(str(run.pid), None)  # a pid that came twice
+    for section in found.values():
+        if section.group == "pool" and len(section.names) != 1:
+            bad.append(f"{section.who} has {section.names}")
+    seen = 0
+    for look in history.looks:
+        for what in ("owners", "records"):
+            held = collections.Counter(
+                word for one in look for word in
+                (one.owners if what == "owners" else [pid for pid, _ in one.records]))
+            twice = [pool[pid] for pid, count in held.items() if pid in pool and count > 1]
+            seen += any(pid in pool for pid in held)
+            if twice:
+                bad.append(f"in the store: {what} of two names: {twice}")
+    if history.looks:
+        figures.append(f"{seen} looks at one of several, none of them with two names")
+        if not seen:
+            bad.append("no run of the pool was seen")
+
+
+def all_used(crowd, _history, found, bad, figures):
+    """Each name has its share of the turns."""
+    turns = collections.Counter(n for s in found.values() for n in s.names)
+    figures.append("turns by name: " + ", ".join(f"{turns[n]} {n}" for n in crowd.names))
+    least = len(found) / len(crowd.names) / 3
+    for name in crowd.names:
+        if turns[name] < least:
+            bad.append(f"{name} had {turns[name]} of {len(found)} turns")
+
+
+def none_starves(_crowd, history, found, bad, _figures):
+    """Those who want the same have nearly the same number of turns. Without a line only some."""
+    turns = collections.Counter(s.who.split(".")[0] for s in found.values() if s.group == "pool")
+    members = {run.who.split(".")[0] for run in history.runs if run.group.name == "pool"}
+    counts = sorted(turns[who] for who in members)
+    if not counts or counts[0] * 3 < counts[-1]:
+        bad.append(f"turns of the members: {counts}")

@@ -50,6 +50,7 @@
 -- include: parts/leave_lines.lua
 -- include: parts/revoked.lua
 -- include: parts/supersede.lua
+-- include: parts/waits.lua
 -- include: parts/refuse.lua
 
 -- 1. Find holds that the claim or an ancestor already has, and recent successes.

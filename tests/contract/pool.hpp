@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Helpers for the tests of claims of one of several names.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "contract/in_line.hpp"
+
+namespace dlock::contract {
+
+// Three names, and the claim of one of them.
+struct Pool {
+  LockName a = fresh_name("a");
+  LockName b = fresh_name("b");
+  LockName c = fresh_name("c");
+  std::vector<LockName> names() const { return {a, b, c}; }
+  Claim claim(std::size_t from = 0) const {
+    Claim claim = claim_of(names());
+    claim.one_from = from;
+    return claim;
+  }
+};
+
+inline void each_pool(const Body& body) {
+  each_store_with(&StoreTraits::one_of, body);
+}
+
+}  // namespace dlock::contract
