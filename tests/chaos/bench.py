@@ -218,6 +218,7 @@ class Bench:
                 base = os.path.join(plan.folder, "runs", run.id)
                 run.notes, run.events = read_notes(base + ".ticks"), read_events(base + ".log")
                 run.result = read_result(base + ".result")
+                run.lock = run.one_of and run.told(5) or run.lock
                 history.runs.append(run)
         history.faults = self.nemesis.faults
         history.slots = {"s": plan.slots} if "slots" in plan.ways else {}

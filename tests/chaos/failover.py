@@ -122,6 +122,7 @@ class Worker(threading.Thread):
     """Takes the lock, runs a section under it that notes when it lives, and begins anew."""
 
     lengths = (20, 20, 100, 500, 1500, 4000)  # of sections, ms
+    names = ("chaos",)
 
     def __init__(self, number, url, given, folder, ticker):
         super().__init__(daemon=True)
@@ -135,7 +136,7 @@ class Worker(threading.Thread):
         return ["--replicas", str(self.given.replicas)]
 
     def shell(self):
-        return 'echo "$DLOCK_TOKEN" >"$0"; exec "$@"'
+        return 'echo "$DLOCK_TOKEN $DLOCK_NAME" >"$0"; exec "$@"'
 
     def run(self):
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("DLOCK", "REDIS"))}
@@ -149,7 +150,7 @@ class Worker(threading.Thread):
             with open(base + ".log", "wb") as log:
                 self.now = subprocess.Popen(
                     [*self.prefix, self.given.dlock, "run", "-v", "--ttl", f"{TTL}s", "-k", f"{KILL_AFTER}s",
-                     "-w", "8s", *self.options(), "chaos", "--", "sh", "-c",
+                     "-w", "8s", *self.options(), *self.names, "--", "sh", "-c",
                      self.shell(), base + ".token", *section],
                     stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
             self.now.wait()
@@ -213,7 +214,7 @@ def sections(workers):
                 times = [int(line.split()[0]) - worker.ahead * 10**9
                          for line in ticks if line.endswith("\n")]
             with open(base + ".token", encoding="ascii") as token:
-                found.append((times[0], times[-1], int(token.read()), base))
+                found.append((times[0], times[-1], int(token.read().split()[0]), base))
         except (OSError, IndexError, ValueError):
             pass  # nothing ran
     return sorted(found)

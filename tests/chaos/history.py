@@ -56,6 +56,7 @@ class Run:
     child_code: int = 0          # what the section ends with, if it ends by itself
     sent: list = field(default_factory=list)     # (time, signal) of the nemesis to dlock
     warn: bool = False           # with --on-lost warn
+    one_of: bool = False         # it wants one of its names; when it has begun, `lock` is that one
     nested: bool = False         # the command is another `dlock run` of the same lock
     asked: str = ""              # how its command asked for it: exclusive, write, shared, slots
     max_hold: int = 0            # 0: it had no such limit
@@ -80,7 +81,8 @@ class Run:
         return self.lock.split(",")
 
     def told(self, what, name=None):
-        """What its section was told of a name: 1 the token, 2 the owner, 3 the mode, 4 the slot."""
+        """What its section was told of a name: 1 the token, 2 the owner, 3 the mode, 4 the slot,
+        5 the name itself."""
         words = self.begins()[0][2] if self.notes and self.begins() else []
         each = words[what].split(",") if what < len(words) else []
         at = self.names.index(name) if name else 0

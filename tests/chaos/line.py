@@ -74,6 +74,8 @@ class LineStep:
         self.told = {}         # waiter: what it was told
         self.last_told = None
         self.granted = False
+        if script.one and me:
+            step.shadow.choosers.add(id_of(me))
 
     def now(self):
         return self.step.shadow.to_boot(self.step.script.ended)
@@ -144,6 +146,12 @@ class LineStep:
         if first is not None and first != self.me:
             self.step.bad(f"granted past {id_of(first)}, who is first in line", "I15")
 
+    @property
+    def leaves_others(self):
+        """It was granted another name, and leaves this line."""
+        return self.step.script.one and not self.granted and ("ZREM", "line") in self.step.done \
+            and self.me not in self.line.arrivals
+
     def check_after(self, lines):
         """`lines`: of all locks of this script, this one's among them."""
         kind, done = self.step.script.kind, self.step.done
@@ -154,9 +162,9 @@ class LineStep:
         first, acted = self.line.first(), {
             "release": {("HDEL", "lock"), ("DEL", "lock"), ("HINCRBY", "lock")} & done,
             "revoke": {("DEL", "lock")} & done, "leave": {("ZREM", "line")} & done,
-            "acquire": self.granted}.get(kind)
-        news = kind == "leave" or first != self.first or not self.had_room
-        if acted and news and first is not None and ready(self.step.shadow.locks, first) and \
+            "acquire": self.granted or self.leaves_others}.get(kind)
+        news = kind == "leave" or self.leaves_others or first != self.first or not self.had_room
+        if acted and news and first is not None and ready(self.step, first) and \
            not any(w and id_of(w) == id_of(first) and word == "turn"
                    for line in lines for w, word in line.told.items()):
             self.step.bad(f"nobody told {id_of(first)} that it is its turn", "I16")
@@ -174,10 +182,11 @@ def room(lock, waiter):
         (lock.mode() == f"slots:{slots}" and len({*owners, *lock.dead}) < slots))
 
 
-def ready(locks, waiter):
-    """Could it take all that it waits for? It stands in the lines of all its names."""
-    id_ = id_of(waiter)
-    for lock in locks.values():
+def ready(step, waiter):
+    """Could it take all that it waits for? It stands in the lines of all its names; if one is enough,
+    only this one counts."""
+    id_, locks = id_of(waiter), step.shadow.locks
+    for lock in [step.lock] if id_ in step.shadow.choosers else locks.values():
         mine = next((w for w in lock.line.arrivals if id_of(w) == id_), None)
         if mine and (lock.line.first() != mine or not room(lock, mine)):
             return False

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The self-test of the shadow of the store in the other ways to hold: readers and writers, slots,
 several names in one script, a lock that is kept."""
-from byhand import TURN, Stream, follow, stored, test, waiter
+from byhand import START, TURN, Stream, follow, stored, test, waiter
 
 
 GIVEN = ("lock", "holds", "revoked", "line", "waiters", "done")
@@ -20,10 +20,10 @@ def lease(owner, number=1, lock="a"):
 class Modes(Stream):
     """Scripts of owners who hold with others; each has one hold, `number` counts nested ones."""
 
-    def claim(self, owner, *inner, me="", locks=("a",), serial="1"):
+    def claim(self, owner, *inner, me="", locks=("a",), serial="1", script="acquire"):
         every = sum((keys(name, "lock", "token", "holds", "revoked", "line", "waiters", "done")
                      for name in locks), [])
-        return self.script("acquire", every, [owner, serial, "1000", "{}", me, "", TURN], *inner)
+        return self.script(script, every, [owner, serial, "1000", "{}", me, "", TURN], *inner)
 
     def enter(self, owner, token, mode="read", *, lock="a", record="", ms="1000", more=(), me="",
               before=()):
@@ -182,14 +182,34 @@ def slots():
     stored("a slot of one that lives beside a dead one", beside_dead(1), "I18")
 
 
-def both(owner, token, locks=("p", "q"), of=("p", "q")):
+def both(owner, token, locks=("p", "q"), of=("p", "q"), script="acquire", first=None, me="",
+         more=()):
+    """Takes these locks, where it asks for those. `more`: what it does afterwards."""
     out = []
     for lock in locks:
         h, t = keys(lock, "holds", "token")
         out += [["SET", t, str(token), "PX", "86400000"], ["HSET", "dlock:" + lock, owner, "1"],
                 ["PEXPIRE", "dlock:" + lock, "1000"],
                 ["HSET", h, owner + "#1", '{"token":%d}' % token], ["PEXPIRE", h, "1000"]]
-    return Modes().claim(owner, *out, locks=of)
+    return (first or Modes()).claim(owner, *out, *more, locks=of, script=script, me=me)
+
+
+def chosen(owner, token, *locks, **more):
+    return both(owner, token, locks, script="acquire_one", **more)
+
+
+def chosen_in_line(*last):
+    """A waits for one of two names, and B for the second; A gets the first."""
+    def stands(lock, owner, at):
+        line, waiters = keys(lock, "line", "waiters")
+        return [["ZADD", line, at, waiter(owner)], ["ZADD", waiters, waits.ms(10000), waiter(owner)]]
+    waits = Modes()
+    waits.claim("A", *stands("p", "A", "7"), *stands("q", "A", "7"), locks=("p", "q"),
+                script="acquire_one", me=waiter("A"))
+    waits.claim("B", *stands("q", "B", "8"), locks=("q",), me=waiter("B"))
+    leaves = [["ZREM", key, waiter("A")] for lock in ("p", "q")
+              for key in keys(lock, "line", "waiters")]
+    return chosen("A", 5, "p", first=waits, me=waiter("A"), more=[*leaves, *last])
 
 
 def several():
@@ -199,6 +219,14 @@ def several():
     stored("two names", both("A", 5).give_back("A", *gone("p"), *gone("q"), locks=("p", "q")))
     stored("one of two names", both("A", 5, ("p",)), "I19")
     stored("a name that was not asked for", both("A", 5, of=("p",)), "I7")
+    stored("one name, which is enough", chosen("A", 5, "p"))
+    stored("two names, of which one is enough", chosen("A", 5, "p", "q"), "I19")
+    stored("a second name for a claim that is repeated", chosen(
+        "A", 6, "q", first=chosen("A", 5, "p")), "I19")
+    told = ["PUBLISH", "dlock:turn:{dlock:q}:B#1", "turn"]
+    cut = ["ZADD", *keys("q", "waiters"), "LT", str(START // 10**6 + 1000), waiter("B")]
+    stored("a grant after which the next in the other line is called", chosen_in_line(told, cut))
+    stored("a grant after which it is not", chosen_in_line(), "I16")
     stored("one given back", both("A", 5).give_back("A", *gone("p"), locks=("p", "q")), "I19")
 
 

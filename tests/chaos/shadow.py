@@ -33,6 +33,7 @@ class Shadow:
     def __init__(self, history, to_boot):
         self.history, self.to_boot = history, to_boot
         self.locks, self.ours, self.duplicates = {}, set(), set()
+        self.choosers = set()    # ids of those that want one of several names
         self.kinds = {}          # SHA1 of a script: its name, from its first line
         self.script, self.now = None, 0
 
@@ -123,6 +124,8 @@ class Shadow:
             return
         locks = list(dict.fromkeys(role_of(key)[0] for key in script.keys))
         late, self.now = self.now, script.ended
+        script.one = script.kind == "acquire_one"
+        script.kind = "acquire" if script.one else script.kind
         if script.kind not in Step.KINDS or "" in locks:
             self.accuse("I7", locks[0] if locks else "", f"an unknown script, {script.kind}")
         else:

@@ -30,6 +30,7 @@ class Script:
     keys: list
     args: list
     inner: list = field(default_factory=list)
+    one: bool = False    # an acquire of one of several names
 
 
 class Step:
@@ -82,17 +83,21 @@ class Step:
                 step.verdict([step] == last)
         for step in steps.values():
             step.judge()
-        Step.together(list(steps.values()), script.kind)
+        Step.together(list(steps.values()), script)
         for step in steps.values():
             step.line.check_after([other.line for other in steps.values()])
 
     @staticmethod
-    def together(steps, kind):
-        """Of several names all are taken, or none; and all of ours are given back."""
+    def together(steps, script):
+        """Of several names all are taken, or none, or never more than one if that is enough; and all
+        of ours are given back."""
+        kind = script.kind
         had = [bool(step.replayed()) for step in steps]
         has = [bool(step.joined() or step.replayed(step.lock.holds)) for step in steps]
         if kind == "acquire" and any(now and not then for now, then in zip(has, had)):
-            if not all(has):
+            if script.one and sum(has) > 1:
+                steps[has.index(True)].bad("has two of its names, of which one is enough", "I19")
+            if not script.one and not all(has):
                 steps[has.index(False)].bad("takes only some of its names", "I19")
         if kind == "release" and any(then and not now for now, then in zip(has, had)):
             if any(has):

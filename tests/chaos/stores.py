@@ -5,12 +5,13 @@ etcd or a ZooKeeper, a quorum of three or five redis-servers. Clients take one l
 nemesis freezes and kills dlock, its guard, the servers, and cuts clients off.
 
     stores.py sqlite|postgres|mysql|etcd|zookeeper|quorum3|quorum5 [SEED] [SECONDS] [--on-lost warn]
-              [--containers N]
+              [--containers N] [--or]
 
 Every section ticks every 2 ms: no two of them may overlap, and tokens grow (class G: a server keeps
 keeps what it has committed, or has no vote until it is over; of a dlock and its guard one is left, or
 nothing of the command is).
 Of the six clients N run in containers: with a boot id of their own, a clock, or both.
+With --or each takes one of three locks, whichever is free; all three have to be used.
 --on-lost warn turns it round: there an overlap has to be seen, or the run shows nothing.
 The last line is "N passed, N failed"."""
 import argparse
@@ -41,6 +42,8 @@ class Client(Worker):
     def __init__(self, number, store, given, folder, ticker):
         super().__init__(number, store.url(number), given, folder, ticker)
         self.of_store = store.options_of_dlock
+        if given.one_of:
+            self.names = ("--or", "chaos2", "--or", "chaos3", "chaos")
         if number < given.containers:
             kind, ahead = (("both", 100000), ("id", 0), ("clock", -3))[number % 3]
             self.ahead = ahead * (number + 1)
@@ -53,7 +56,7 @@ class Client(Worker):
 
     def shell(self):
         # The kernel kills the command itself with its dlock, but not what it has started.
-        return self.random.choice((super().shell(), 'echo "$DLOCK_TOKEN" >"$0"; "$@" & wait'))
+        return self.random.choice((super().shell(), 'echo "$DLOCK_TOKEN $DLOCK_NAME" >"$0"; "$@" & wait'))
 
 
 class Nemesis:
@@ -121,6 +124,15 @@ class Nemesis:
             tell(guard, signal.SIGCONT)
 
 
+def by_name(found):
+    """The sections of each lock."""
+    locks = {}
+    for section in found:
+        with open(section[3] + ".token", encoding="ascii") as file:
+            locks.setdefault(file.read().split()[1], []).append(section)
+    return locks
+
+
 STORES = {"sqlite": Sqlite, "postgres": Postgres, "mysql": Mysql, "etcd": Etcd,
           "zookeeper": Zookeeper, "quorum3": QuorumOf3, "quorum5": QuorumOf5}
 
@@ -166,11 +178,14 @@ def main(words):
     parser.add_argument("--dlock", default=os.path.abspath(os.environ.get("DLOCK",
                                                                          "build/dev/dlock")))
     parser.add_argument("--containers", type=int, default=0, choices=range(CLIENTS + 1))
+    parser.add_argument("--or", dest="one_of", action="store_true")
     given = parser.parse_args(words)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     folder = tempfile.mkdtemp(prefix="dlock-stores-")
     found, told, done, dead = play(given, folder)
-    over, back = overlaps(found), backwards(found)
+    locks = by_name(found)
+    over = sum((overlaps(sections_) for sections_ in locks.values()), [])
+    back = sum((backwards(sections_) for sections_ in locks.values()), [])
     kinds = sorted({word.split()[0] for word in told})
     print(f"{given.store} {given.seed}: {len(found)} sections, {len(told)} faults "
           f"({', '.join(f'{kind} {sum(t.startswith(kind) for t in told)}' for kind in kinds)}), "
@@ -178,6 +193,8 @@ def main(words):
     for line in (over + back)[:10]:
         print("  " + line)
     checks = {"sections were run": len(found) > 5, "the lock is to be had at the end": done == 0}
+    if given.one_of:
+        checks["each of three locks was held"] = len(locks) == 3
     if given.on_lost == "warn":
         checks["an overlap was seen"] = bool(over)
     else:

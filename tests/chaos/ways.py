@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """In which ways the clients of a run hold what, drawn from its seed: plain locks, pairs of readers
-and writers, slots, several names at once; limits on how long; runs within runs. Each way has locks
+and writers, slots, several names at once, one of several; limits on how long; runs within runs. Each way has locks
 of its own, where plain runs get in between."""
 from dataclasses import dataclass, field
 
-WAYS = ("pair", "slots", "plain", "names")
-LOCKS = {"plain": ["a"], "pair": ["r"], "slots": ["s"], "names": ["p", "q"]}
-WEIGHT = {"plain": 2, "pair": 3, "slots": 4, "names": 3}   # how often a run is of it
+WAYS = ("pair", "slots", "plain", "names", "pool")
+LOCKS = {"plain": ["a"], "pair": ["r"], "slots": ["s"], "names": ["p", "q"],
+         "pool": ["x", "y", "z"]}
+WEIGHT = {"plain": 2, "pair": 3, "slots": 4, "names": 3, "pool": 4}   # how often a run is of it
 ALONE = ("exclusive", "write")
 
 
@@ -21,6 +22,7 @@ class Choice:
     max_hold: float = 0.0   # s
     min_hold: float = 0.0
     renews: bool = True
+    one_of: bool = False    # of the names it gets one
 
 
 def draw_ways(seed, rng, clients):
@@ -39,10 +41,10 @@ def locks_of(ways, rng, clients):
     return {way: LOCKS[way] for way in ways}
 
 
-def named(names):
+def named(names, option="--and"):
     """The words of `dlock run` for these names, which the command is told in this order."""
     first, *others = names
-    return [word for name in others for word in ("--and", name)] + [first]
+    return [word for name in others for word in (option, name)] + [first]
 
 
 class Drawer:
@@ -85,6 +87,14 @@ class Drawer:
         asked = "shared" if rng.random() < 0.1 else "exclusive"
         inner = rng.sample(names, len(names)) if nested else ()
         return self.choice(names, asked, inner, asked if nested else "")
+
+    def of_pool(self, rng, nested):
+        """One of some of the names, whichever; within it the same once more, in another order."""
+        names = rng.sample(self.locks["pool"], rng.choice((1, 2, 3, 3, 3)))
+        asked = rng.choices(("exclusive", "write"), (4, 1))[0]
+        words = [*self.options[asked], *named(names, "--or")]
+        inner = [*self.options[asked], *named(rng.sample(names, len(names)), "--or")]
+        return Choice(words, inner if nested else [], names, asked, one_of=len(names) > 1)
 
 
 def limit(choice, rng):

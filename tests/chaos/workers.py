@@ -65,7 +65,7 @@ class Worker(threading.Thread):
         run = Run(f"w{self.number}-{len(self.runs)}", ",".join(choice.names), self.number)
         run.asked, run.renews, run.nested = choice.asked, choice.renews, bool(choice.inner)
         run.max_hold, run.min_hold = int(choice.max_hold * SECOND), int(choice.min_hold * SECOND)
-        run.warn = plan.warn(self.number)
+        run.warn, run.one_of = plan.warn(self.number), choice.one_of
         base = os.path.join(plan.folder, "runs", run.id)
         words = [*plan.dlock, "run", "-v", "--log-format", "json",
                  "--ttl", f"{plan.terms.ttl // 1000000}ms",
@@ -97,7 +97,7 @@ class Worker(threading.Thread):
         run.child_code = rng.choice((0, 0, 0, 7))
         words = [plan.section, base + ".ticks", run.id, str(int(length * 1000)),
                  "code", str(run.child_code), "count", plan.counter]
-        for name in run.names:
+        for name in ["@"] if run.one_of else run.names:  # the section knows which it got
             path = os.path.join(plan.folder, name + (".%" if run.asked == "slots" else ""))
             if run.asked != "shared":
                 words += ["fence", path + ".db", "sum", path + ".sum"]

@@ -8,12 +8,12 @@
 //   section disk FILE
 //
 // FILE gets lines "NANOSECONDS RUN PID WHAT…", one write each, stamped by CLOCK_BOOTTIME before the
-// write: begin TOKENS OWNERS MODE SLOTS, counted, tick every 2 ms, fence, sum-begin, sum-end, end,
-// torn if a number that is looked at has changed meanwhile. Lists have commas. The nth `fence` and
-// the nth `sum` are of the nth name of the lock; a % in their paths stands for the slot. `fork` has
-// a grandchild tick 20 ms longer, `ignore` ignores TERM. `count` increments in a second Redis.
-// `beat` writes down each time this processor came more than 20 ms late; `disk`, each write that
-// took as long.
+// write: begin TOKENS OWNERS MODE SLOTS NAMES, counted, tick every 2 ms, fence, sum-begin, sum-end,
+// end, torn if a number that is looked at has changed meanwhile. Lists have commas. The nth `fence`
+// and the nth `sum` are of the nth name of the lock; a % in their paths stands for the slot, an @
+// for the name. `fork` has a grandchild tick 20 ms longer, `ignore` ignores TERM. `count`
+// increments in a second Redis. `beat` writes down each time this processor came more than 20 ms
+// late; `disk`, each write that took as long.
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -74,9 +74,12 @@ static std::vector<std::string> words_of(const std::string& list) {
   return words;
 }
 
-static std::string with_slot(std::string path) {
-  const size_t at = path.find('%');
-  return at == std::string::npos ? path : path.replace(at, 1, of_environment("DLOCK_SLOT"));
+static std::string completed(std::string path) {
+  for (const char* const name : {"%DLOCK_SLOT", "@DLOCK_NAME"}) {
+    const size_t at = path.find(name[0]);
+    if (at != std::string::npos) path.replace(at, 1, of_environment(name + 1));
+  }
+  return path;
 }
 
 // --- the resources -----------------------------------------------------------------------------
@@ -211,11 +214,12 @@ int main(int argc, char** argv) {
   if (g_file < 0) return 3;
   g_run = argv[2];
   const std::string tokens = of_environment("DLOCK_TOKEN");
-  note("begin %s %s %s %s",
+  note("begin %s %s %s %s %s",
        tokens.c_str(),
        of_environment("DLOCK_OWNER").c_str(),
        of_environment("DLOCK_MODE").c_str(),
-       of_environment("DLOCK_SLOT").c_str());
+       of_environment("DLOCK_SLOT").c_str(),
+       of_environment("DLOCK_NAME").c_str());
   const long long end = now_ns() + atoll(argv[3]) * 1000000;
 
   int code = 0;
@@ -232,12 +236,12 @@ int main(int argc, char** argv) {
     }
     if (word == "code") code = atoi(value.c_str());
     if (word == "look") looked_at = value;
-    if (word == "sum") sums.push_back({with_slot(value)});
+    if (word == "sum") sums.push_back({completed(value)});
     if (word == "count") count_one(value.c_str());
     if (word == "fence") {
       const std::vector<std::string> each = words_of(tokens);
       const size_t n = resources.size();
-      resources.push_back(open_fenced(with_slot(value), n < each.size() ? each[n] : "-"));
+      resources.push_back(open_fenced(completed(value), n < each.size() ? each[n] : "-"));
     }
   }
   for (Sum& sum : sums)
