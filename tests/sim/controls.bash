@@ -7,7 +7,7 @@ set -euo pipefail
 passed=0 failed=0
 for control in no-guard wild-rates forgetful replay-keeps-lease turns-not-passed-on \
   second-is-called readers-pass reader-beside-writer one-slot-more one-slot-for-all \
-  some-of-the-names unacknowledged nothing-is-kept no-success-remembered; do
+  some-of-the-names two-of-one unacknowledged nothing-is-kept no-success-remembered; do
   if said=$("$1" 1 1000 --find --only seeds --control "$control"); then
     passed=$((passed + 1)) && sed -E "s/^ +/ok      $control: /" <<<"$said"
   else

@@ -34,6 +34,7 @@ void Statistics::add(const Statistics& other) {
   lost += other.lost;
   beside += other.beside;
   several += other.several;
+  chosen += other.chosen;
   time_up += other.time_up;
   kept += other.kept;
   done += other.done;
@@ -70,21 +71,26 @@ void Judge::granted(HoldId hold, const Taken& taken) {
   facts.unprotected_since.reset();
   facts.granted = last_movement_ = agenda_.now();
   check_success(hold);
-  check_passed(hold);
+  check_passed(hold, taken.names);
   bool handed_on = false;
-  for (std::size_t i = 0; i < facts.wants.names.size(); ++i) {
-    Name& name = names_[facts.wants.names[i]];
+  for (const NameId name : facts.wants.names)
+    if (facts.wants.one && find(hold, name) != nullptr)
+      blame("N1", hold, "granted one more, and has " + name_text(name));
+  for (std::size_t i = 0; i < taken.names.size(); ++i) {
+    Name& name = names_[taken.names[i]];
     if (taken.tokens[i] <= name.newest_granted)
       blame("I2", hold, "a token that is not larger than all before");
     name.newest_granted = std::max(name.newest_granted, taken.tokens[i]);
     handed_on = handed_on || !name.line.empty();
     if (!name.line.empty() && name.line.front().who != hold)
       blame("L2", hold, "granted past " + holds_[name.line.front().who].who);
-    check_keeps(hold, facts.wants.names[i]);
-    check_room(hold, facts.wants.names[i], taken.slots[i]);
+    check_keeps(hold, taken.names[i]);
+    check_room(hold, taken.names[i], taken.slots[i]);
     name.held.push_back({.who = hold, .slot = taken.slots[i]});
-    moved(facts.wants.names[i], agenda_.now(), true);  // there may be room for the next
+    moved(taken.names[i], agenda_.now(), true);  // there may be room for the next
   }
+  for (const NameId name : facts.wants.names)  // it may have been the first of those
+    if (facts.wants.one && handed_on) moved(name, agenda_.now(), true);
   if (handed_on) ++statistics_.handed_on;
   if (handed_on && was_well(hold, agenda_.now())) ++statistics_.to_well;
   step_out(hold);
@@ -237,9 +243,11 @@ void Judge::began(HoldId hold, const Holds& holds) {
   facts.began = agenda_.now();
   ++statistics_.holds;
   if (holds.size() > 1) ++statistics_.several;
+  if (facts.wants.one) ++statistics_.chosen;
+  if (facts.wants.one && holds.size() != 1) blame("N1", hold, "began with several names");
   for (std::size_t i = 0; i < holds.size(); ++i) {
-    const NameId name = facts.wants.names[i];
-    facts.slots.push_back(holds[i].slot);
+    const NameId name = name_in(holds[i].name.text());
+    facts.slots[name] = holds[i].slot;
     if (i == 0 && !names_[name].living.empty()) ++statistics_.beside;
     if (faults_ == FaultClass::guaranteed) check_beside(hold, name, holds[i]);
     auto& newest = names_[name].newest_begun[static_cast<std::size_t>(facts.wants.mode)];
@@ -255,9 +263,7 @@ void Judge::check_beside(HoldId hold, NameId name, const Hold& granted) {
     const Facts& facts = holds_[other];
     if (!fit_beside(facts.wants, wants))
       blame("I1", hold, "starts beside the child of " + facts.who);
-    const auto index = std::find(facts.wants.names.begin(), facts.wants.names.end(), name) -
-                       facts.wants.names.begin();
-    if (granted.slot && facts.slots[static_cast<std::size_t>(index)] == granted.slot)
+    if (granted.slot && facts.slots[name] == granted.slot)
       blame("M2", hold, "starts with the slot of " + facts.who);
   }
   if (wants.mode == Mode::slots && names_[name].living.size() >= wants.slots)

@@ -25,6 +25,7 @@
 //   L5   a waiter with whom all is well is passed by somebody who came clearly later
 //   M1   a name granted beside a holder that does not fit there, or beyond the number of its slots
 //   M2   a slot that two have, or that there is not
+//   N1   two names for a claim that needs one
 //   H1   a run that ended when all was well, and holds one of its names still
 //   T1   a child that lives beyond max_hold, the grace and the time of a KILL
 //   T2   a lease that ends by plan, and is renewed
@@ -77,6 +78,7 @@ struct Statistics {
   std::uint64_t lost = 0;     // stopped because of the lease
   std::uint64_t beside = 0;   // of them: began beside others of the same name
   std::uint64_t several = 0;  // of them: of several names
+  std::uint64_t chosen = 0;   // of them: of one of several names
   std::uint64_t time_up = 0;
   std::uint64_t kept = 0;  // names that were kept
   std::uint64_t done = 0;  // runs that were not wanted
@@ -172,7 +174,7 @@ class Judge {
     Duration began{};
     Duration granted{};
     std::optional<Time> time_up;  // by its own clock
-    std::vector<std::optional<std::uint32_t>> slots;
+    std::array<std::optional<std::uint32_t>, k_names> slots{};
     std::optional<ChildStatus> status;
     std::optional<Duration> asked;  // for the first time
     bool told_at_once = false;
@@ -213,11 +215,14 @@ class Judge {
   void check_room(HoldId hold, NameId name, std::optional<std::uint32_t> slot);
   void check_keeps(HoldId hold, NameId name);
   void check_success(HoldId hold);
-  void check_passed(HoldId hold);
+  void check_passed(HoldId hold, const std::vector<NameId>& granted);
   void no_longer_asks(HoldId hold);
   void check_beside(HoldId hold, NameId name, const Hold& granted);
   void check_outcome(HoldId hold, const Outcome& outcome);
   bool has_room(HoldId hold) const;
+  bool has_room(HoldId hold, NameId name) const;
+  bool has_own(HoldId hold) const;
+  std::optional<Duration> due(const Waiting& one, const std::vector<NameId>& names) const;
   std::optional<Duration> due(const Waiting& one) const;
   bool was_well(HoldId hold, Duration when) const;
   bool stands(HoldId hold) const;

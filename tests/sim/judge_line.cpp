@@ -84,23 +84,52 @@ void Judge::no_longer_asks(HoldId hold) {
   std::erase_if(askers_, [hold](const Waiting& one) { return one.who == hold; });
 }
 
-// In all its names, if it were the first. A hold of its own that was revoked before it knew of it
-// is in its way: a late copy of its claim looks the same, and must not take the lock again.
-bool Judge::has_room(HoldId hold) const {
-  const Wants& wants = holds_[hold].wants;
-  return std::all_of(wants.names.begin(), wants.names.end(), [&](NameId name) {
+bool Judge::has_own(HoldId hold) const {
+  const auto& names = holds_[hold].wants.names;
+  return std::any_of(names.begin(), names.end(), [&](NameId name) {
     const auto& held = names_[name].held;
-    if (wants.mode == Mode::slots && held.size() >= wants.slots) return false;
-    return std::all_of(held.begin(), held.end(), [&](const Present& one) {
-      return (one.who != hold || one.kept) && fit_beside(holds_[one.who].wants, wants);
+    return std::any_of(held.begin(), held.end(), [hold](const Present& one) {
+      return one.who == hold && !one.kept;
     });
   });
 }
 
+bool Judge::has_room(HoldId hold, NameId name) const {
+  const Wants& wants = holds_[hold].wants;
+  const auto& held = names_[name].held;
+  if (wants.mode == Mode::slots && held.size() >= wants.slots) return false;
+  return std::all_of(held.begin(), held.end(), [&](const Present& one) {
+    return fit_beside(holds_[one.who].wants, wants);
+  });
+}
+
+// In all its names, or in one if that is enough, if it were the first. A hold of its own that was
+// revoked before it knew of it is in its way: a late copy of its claim looks the same, and must not
+// take the lock again.
+bool Judge::has_room(HoldId hold) const {
+  const Wants& wants = holds_[hold].wants;
+  if (has_own(hold)) return false;
+  const auto fits = [&](NameId name) { return has_room(hold, name); };
+  return wants.one ? std::any_of(wants.names.begin(), wants.names.end(), fits)
+                   : std::all_of(wants.names.begin(), wants.names.end(), fits);
+}
+
 // By when it should have entered. Nothing: it cannot, or somebody else is looked at before it.
 std::optional<Duration> Judge::due(const Waiting& one) const {
-  const auto& names = holds_[one.who].wants.names;
+  const Wants& wants = holds_[one.who].wants;
   if (!has_room(one.who)) return {};
+  if (!wants.one) return due(one, wants.names);
+  std::optional<Duration> first;
+  for (const NameId name : wants.names) {
+    if (!has_room(one.who, name)) continue;
+    const auto by = due(one, {name});
+    if (by) first = std::min(first.value_or(*by), *by);
+  }
+  return first;
+}
+
+// All of these names have room for it.
+std::optional<Duration> Judge::due(const Waiting& one, const std::vector<NameId>& names) const {
   Duration from = one.since;
   Duration allowed{};
   for (const NameId name : names) {
@@ -111,8 +140,10 @@ std::optional<Duration> Judge::due(const Waiting& one) const {
   for (const NameId name : names) {
     for (const Waiting& before : names_[name].line) {
       if (before.who == one.who) break;
-      const bool blocked = holds_[before.who].wants.names.size() > 1 || !has_room(before.who);
-      if (blocked || was_well(before.who, from)) return {};
+      const Wants& wants = holds_[before.who].wants;
+      const bool several = wants.names.size() > 1 && !wants.one;
+      const bool enters = has_room(before.who) && has_room(before.who, name);
+      if (several || !enters || was_well(before.who, from)) return {};
       allowed += k_for_each_unwell;
     }
   }
@@ -135,12 +166,13 @@ void Judge::asked_for(HoldId by, bool place) {
 }
 
 // It has asked before somebody else did, and wants the same: not a moment, but clearly.
-void Judge::check_passed(HoldId hold) {
+void Judge::check_passed(HoldId hold, const std::vector<NameId>& granted) {
   no_longer_asks(hold);
   const Facts& facts = holds_[hold];
+  const Wants got{.names = granted};
   for (const auto& [other, since] : askers_) {
     const Facts& before = holds_[other];
-    if (!share_a_name(before.wants, facts.wants) || !before.may_start) continue;
+    if (!share_a_name(before.wants, got) || !before.may_start) continue;
     if (since + 2 * k_at_once >= facts.asked.value_or(Duration{})) continue;
     if (was_well(other, since)) blame("L5", other, "is passed by " + facts.who);
   }

@@ -88,7 +88,7 @@ void Link::subscribe(std::uint64_t call) {
     if (ask.front && !changes) answer = event::Watched{Watching{"not for you"}};
     const auto before = subscriber_;
     subscriber_ = scene_.server.listen({.whose = hold_,
-                                        .names = wants_.names,
+                                        .names = holder ? held_.names : wants_.names,
                                         .turns = !holder,
                                         .releases = ask.front,
                                         .changes = changes,
@@ -147,7 +147,7 @@ void Link::break_ears() {
 
 // The clock is read, then the bytes go: between the two we may be stopped.
 void Link::send(std::uint64_t call) {
-  const Sent sent{call, asks_.front(), process_.shown(), scene_.healed};
+  const Sent sent{call, asks_.front(), process_.shown(), scene_.healed, held_};
   process_.reached(Process::Point::send);
   process_.later(process_.lag() / 10, [this, sent] {
     if (sent.call == call_) depart(sent);
@@ -220,8 +220,8 @@ StoreAnswer Link::acquire(const Sent& sent) {
   if (auto* done = std::get_if<Done>(&reply)) return event::Acquired{AcquireReply(*done)};
   const Taken& taken = std::get<Taken>(reply);
   Grant grant{.holds = {}, .sent_at = sent.sent_at};
-  for (std::size_t i = 0; i < wants_.names.size(); ++i) {
-    grant.holds.push_back({.name = *LockName::parse(name_text(wants_.names[i])),
+  for (std::size_t i = 0; i < taken.names.size(); ++i) {
+    grant.holds.push_back({.name = *LockName::parse(name_text(taken.names[i])),
                            .token = taken.tokens[i],
                            .ttl = ttl_,
                            .mode = wants_.mode,
@@ -233,7 +233,7 @@ StoreAnswer Link::acquire(const Sent& sent) {
 Link::Said Link::verdict(const Sent& sent) {
   ModelStore& store = scene_.server.store;
   const bool look = sent.ask.what == What::check;
-  RenewReply reply = look ? store.check(hold_, wants_) : store.renew(hold_, wants_, ttl_);
+  RenewReply reply = look ? store.check(hold_, sent.held) : store.renew(hold_, sent.held, ttl_);
   reply.sent_at = sent.sent_at;
   Said said{event::Renewed{reply}, {}};
   if (reply.verdict == RenewVerdict::lost) said.not_yours_at = process_.shown();
@@ -257,7 +257,7 @@ Link::Said Link::carry_out(const Sent& sent) {
     case What::check:
       return verdict(sent);
     case What::release: {
-      const ReleaseVerdict verdict = store.release(hold_, wants_, sent.ask.release_options);
+      const ReleaseVerdict verdict = store.release(hold_, sent.held, sent.ask.release_options);
       Said said{event::Released{verdict}, {}};
       const bool surprise =
           verdict == ReleaseVerdict::not_held && !scene_.judge.was_released(hold_);
@@ -314,6 +314,10 @@ void Link::fail(std::uint64_t call, Error error) {
 }
 
 void Link::finish(std::uint64_t call, StoreAnswer answer) {
+  if (const auto* const acquired = std::get_if<event::Acquired>(&answer)) {
+    const auto* const grant = acquired->answer ? std::get_if<Grant>(&*acquired->answer) : nullptr;
+    if (grant != nullptr && wants_.one) held_.names = {name_in(grant->holds.front().name.text())};
+  }
   if (call != call_ || asks_.empty()) return;
   scene_.trace.note(scene_.now(), [&] {
     return words_for(asks_.front().what) + " answered" + test::mark_of(answer);

@@ -29,6 +29,7 @@ class Link {
         scene_(process.scene()),
         hold_(hold),
         wants_(process.scene().judge.wants(hold)),
+        held_(wants_),
         ttl_(ttl),
         weather_(weather),
         hearing_(hearing) {}
@@ -53,6 +54,7 @@ class Link {
     action::Ask ask;
     Time sent_at;
     bool healed = false;  // sent when all was well again
+    Wants held;           // what it is about, if it is about a hold
   };
   struct Said {  // by the server
     StoreAnswer answer;
@@ -82,6 +84,7 @@ class Link {
   Scene& scene_;
   HoldId hold_;
   Wants wants_;
+  Wants held_;  // from the grant on, only what was granted
   Duration ttl_;
   const Weather& weather_;
   std::deque<action::Ask> asks_;  // the front one is being carried out

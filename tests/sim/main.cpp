@@ -182,7 +182,7 @@ bool to_number(std::string_view text, std::uint64_t& number) {
 }
 
 bool break_promise(std::string_view word, Rules& rules) {
-  constexpr std::array<std::pair<std::string_view, bool ModelStore::*>, 10> k_promises{
+  constexpr std::array<std::pair<std::string_view, bool ModelStore::*>, 11> k_promises{
       {{"replay-keeps-lease", &ModelStore::replay_extends},
        {"turns-not-passed-on", &ModelStore::turns_passed_on},
        {"second-is-called", &ModelStore::first_is_called},
@@ -191,6 +191,7 @@ bool break_promise(std::string_view word, Rules& rules) {
        {"one-slot-more", &ModelStore::slots_counted},
        {"one-slot-for-all", &ModelStore::slots_told_apart},
        {"some-of-the-names", &ModelStore::all_or_none},
+       {"two-of-one", &ModelStore::one_suffices},
        {"nothing-is-kept", &ModelStore::keeps},
        {"no-success-remembered", &ModelStore::remembers_success}}};
   for (const auto& [name, promise] : k_promises)

@@ -32,17 +32,21 @@ bool ModelStore::is_first(NameId name, HoldId hold) const {
   return line.empty() || line.front() == hold;
 }
 
-bool ModelStore::may_enter(HoldId hold, const Wants& wants) const {
+bool ModelStore::may_enter(HoldId hold, const Wants& wants, NameId name) const {
   const bool passes = !readers_wait && wants.mode == Mode::shared;
-  const auto enters = [&](NameId name) {
-    return (passes || is_first(name, hold)) && has_room(name, hold, wants);
-  };
+  return (passes || is_first(name, hold)) && has_room(name, hold, wants);
+}
+
+bool ModelStore::may_enter(HoldId hold, const Wants& wants) const {
+  const auto enters = [&](NameId name) { return may_enter(hold, wants, name); };
   if (!all_or_none) return enters(wants.names.front());
   return std::all_of(wants.names.begin(), wants.names.end(), enters);
 }
 
-bool ModelStore::is_turn_of(HoldId waiter) const {
-  return may_enter(waiter, waiters_.at(waiter).wants);
+// By what is free at this name. Who waits for several, and needs all, has its turn in all or none.
+bool ModelStore::is_turn_of(HoldId waiter, NameId name) const {
+  const Wants& wants = waiters_.at(waiter).wants;
+  return wants.one ? may_enter(waiter, wants, name) : may_enter(waiter, wants);
 }
 
 void ModelStore::leave(HoldId hold) {
@@ -94,7 +98,7 @@ void ModelStore::call_next(NameId name, std::optional<HoldId> asker) {
   forget_silent();
   auto& line = locks_[name].line;
   for (std::size_t at = 0; at < 2 && at < line.size();) {
-    if (at == 0 && !is_turn_of(line[0])) return;
+    if (at == 0 && !is_turn_of(line[0], name)) return;
     const HoldId who = line[at];
     Waiter& waiter = waiters_[who];
     const bool has_turn = line.size() == 1 || (at == 0) == first_is_called;

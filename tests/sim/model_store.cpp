@@ -76,7 +76,7 @@ std::optional<Duration> ModelStore::success_ago(const Wants& wants) const {
 }
 
 std::optional<Taken> ModelStore::replayed(HoldId hold, const Wants& wants, Duration ttl) {
-  Taken taken;
+  Taken taken{.names = wants.names};
   for (const NameId name : wants.names) {
     const Present* const one = present(name, hold);
     if (one == nullptr || one->revoked) return {};
@@ -92,7 +92,7 @@ std::optional<Taken> ModelStore::replayed(HoldId hold, const Wants& wants, Durat
 }
 
 Taken ModelStore::take(HoldId hold, const Wants& wants, Duration ttl) {
-  Taken taken;
+  Taken taken{.names = wants.names};
   const auto clock_us = std::chrono::floor<std::chrono::microseconds>(now()).time_since_epoch();
   for (const NameId name : wants.names) {
     Lock& lock = locks_[name];
@@ -119,12 +119,16 @@ ModelStore::Reply ModelStore::acquire(HoldId hold, const Wants& wants, Duration 
     leave(hold);
     return Done{*ago};
   }
-  if (auto taken = replayed(hold, wants, ttl)) return *taken;
-  forget_silent();
-  if (!may_enter(hold, wants)) call_next_of(wants, hold);
-  if (may_enter(hold, wants)) return take(hold, wants, ttl);
+  if (wants.one) {
+    if (auto taken = taken_one(hold, wants, ttl)) return *taken;
+  } else {
+    if (auto taken = replayed(hold, wants, ttl)) return *taken;
+    forget_silent();
+    if (!may_enter(hold, wants)) call_next_of(wants, hold);
+    if (may_enter(hold, wants)) return take(hold, wants, ttl);
+  }
   if (how != Queueing::no) stand(hold, wants, how == Queueing::polling);
-  Refusal refusal = in_the_way(hold, wants);
+  Refusal refusal = wants.one ? none_of(hold, wants) : in_the_way(hold, wants);
   if (how == Queueing::no) refusal.place = 0;
   return refusal;
 }
@@ -139,16 +143,72 @@ Refusal ModelStore::in_the_way(HoldId hold, const Wants& wants) const {
     if (!lock.held.empty()) refusal.holding.kind = Holding::Kind::lock;
     refusal.holding.waiting = lock.line.size();
     refusal.place = place(name, hold);
-    if (room && is_turn_of(lock.line.front())) {
+    if (room && is_turn_of(lock.line.front(), name)) {
       refusal.turn_left = waiters_.at(lock.line.front()).lives_until - now();
     }
     if (room) break;
-    const bool one_is_enough = fit_beside(lock.held.front().wants, wants);
-    Time ends = lock.held.front().expires;
-    for (const Present& one : lock.held)
-      ends = one_is_enough ? std::min(ends, one.expires) : std::max(ends, one.expires);
-    refusal.holding.lease_left = ends - now();
+    refusal.holding.lease_left = lease_left(name, wants);
     break;
+  }
+  return refusal;
+}
+
+// Until there is room again, if nobody releases anything.
+Duration ModelStore::lease_left(NameId name, const Wants& wants) const {
+  const auto& held = locks_[name].held;
+  const bool one_is_enough = fit_beside(held.front().wants, wants);
+  Time ends = held.front().expires;
+  for (const Present& one : held)
+    ends = one_is_enough ? std::min(ends, one.expires) : std::max(ends, one.expires);
+  return ends - now();
+}
+
+// One of the names: that which it has already, else the first into which it may. Who had one that
+// was revoked gets no other.
+std::optional<Taken> ModelStore::taken_one(HoldId hold, const Wants& wants, Duration ttl) {
+  const auto alone = [&](NameId name) {
+    Wants one = wants;
+    one.names = {name};
+    return one;
+  };
+  bool has_one = false;
+  for (const NameId name : wants.names) {
+    if (present(name, hold) == nullptr || !one_suffices) continue;
+    has_one = true;
+    if (auto taken = replayed(hold, alone(name), ttl)) return taken;
+  }
+  forget_silent();
+  if (has_one) return {};
+  call_next_of(wants, hold);
+  for (const NameId name : wants.names) {
+    if (!may_enter(hold, wants, name)) continue;
+    const bool stood = waiters_.contains(hold);
+    Taken taken = take(hold, alone(name), ttl);
+    if (stood) call_next_of(wants);
+    return taken;
+  }
+  return {};
+}
+
+// What is seen of that line in which it is foremost.
+Refusal ModelStore::none_of(HoldId hold, const Wants& wants) const {
+  Refusal refusal;
+  std::size_t least = 0;
+  for (const NameId name : wants.names) {
+    const Lock& lock = locks_[name];
+    const bool room = has_room(name, hold, wants);
+    if (room && !lock.line.empty() && is_turn_of(lock.line.front(), name)) {
+      const Duration left = waiters_.at(lock.line.front()).lives_until - now();
+      refusal.turn_left = std::min(refusal.turn_left.value_or(left), left);
+    }
+    const std::size_t stands = place(name, hold);
+    const std::size_t would = stands > 0 ? stands : lock.line.size() + 1;
+    if (least > 0 && would >= least) continue;
+    least = would;
+    refusal.place = stands;
+    refusal.holding = {.kind = lock.held.empty() ? Holding::Kind::none : Holding::Kind::lock};
+    refusal.holding.waiting = lock.line.size();
+    if (!room && !lock.held.empty()) refusal.holding.lease_left = lease_left(name, wants);
   }
   return refusal;
 }

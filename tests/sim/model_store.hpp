@@ -59,6 +59,7 @@ class ModelStore {
   bool all_or_none = true;  // a claim takes what there is
   bool keeps = true;        // what ReleaseOptions::keep says
   bool remembers_success = true;
+  bool one_suffices = true;  // false: a repeated claim of one of several takes another one
 
   std::function<bool(HoldId, HandOff)> call;  // somebody heard it
   std::function<void(NameId, std::optional<HoldId> by, bool release)> on_change;
@@ -97,12 +98,16 @@ class ModelStore {
   std::optional<Taken> replayed(HoldId hold, const Wants& wants, Duration ttl);
   Taken take(HoldId hold, const Wants& wants, Duration ttl);
   Refusal in_the_way(HoldId hold, const Wants& wants) const;
+  std::optional<Taken> taken_one(HoldId hold, const Wants& wants, Duration ttl);
+  Refusal none_of(HoldId hold, const Wants& wants) const;
+  Duration lease_left(NameId name, const Wants& wants) const;
 
   // The line (model_line.cpp).
   std::size_t place(NameId name, HoldId hold) const;
   bool is_first(NameId name, HoldId hold) const;
   bool may_enter(HoldId hold, const Wants& wants) const;
-  bool is_turn_of(HoldId waiter) const;
+  bool may_enter(HoldId hold, const Wants& wants, NameId name) const;
+  bool is_turn_of(HoldId waiter, NameId name) const;
   void stand(HoldId hold, const Wants& wants, bool polls);
   void step_out(HoldId hold);
   void forget_silent();

@@ -47,6 +47,7 @@ class Simulation {
   void start_run(Client& client);
   RunSetting setting(const Client& client);
   Wants any_wants(const Client& client);
+  void want_one(Wants& wants);
   void add_limits(RunTerms& terms, const Wants& wants);
   Habits habits(const LeaseTerms& lease);
   Hearing any_hearing();
@@ -165,6 +166,12 @@ Wants Simulation::any_wants(const Client& client) {
   return wants;
 }
 
+// In a fifth of the worlds: half of those who name several want one of them.
+void Simulation::want_one(Wants& wants) {
+  if (seed_ % 5 != 1 || wants.names.size() < 2 || wants.once_per > 0ns) return;
+  wants.one = dice_.one_in(2);
+}
+
 void Simulation::add_limits(RunTerms& terms, const Wants& wants) {
   const Duration ttl = terms.lease.ttl();
   terms.once_per = wants.once_per;
@@ -198,6 +205,7 @@ void Simulation::start_run(Client& client) {
   RunSetting how = setting(client);
   Wants wants = any_wants(client);
   add_limits(how.terms, wants);
+  want_one(wants);
   if (scene_.healed) be_the_last(how.terms, wants);
   const HoldId hold = scene_.judge.new_hold({.who = who,
                                              .terms = how.terms,
@@ -208,6 +216,7 @@ void Simulation::start_run(Client& client) {
     std::string text = who + ": claims";
     for (const NameId name : wants.names)
       text += " " + name_text(name);
+    if (wants.one) text += " (one)";
     return text + ", " + std::string(mode_word(wants.mode)) + " " + std::to_string(wants.slots);
   });
   runs_.push_back(std::make_unique<Run>(scene_, hold, client.clock, how, client.weather));

@@ -18,6 +18,7 @@ constexpr std::size_t k_names = 3;  // at most, in a world
 
 struct Wants {
   std::vector<NameId> names{0};  // in any order, none twice
+  bool one = false;              // one of the names is enough, the first the best
   Mode mode = Mode::plain;
   std::uint32_t slots = 0;
   Duration once_per{};
@@ -25,6 +26,10 @@ struct Wants {
 
 inline std::string name_text(NameId name) {
   return {static_cast<char>('a' + name)};
+}
+
+inline NameId name_in(const std::string& text) {
+  return static_cast<NameId>(text.front() - 'a');
 }
 
 inline bool wants_name(const Wants& wants, NameId name) {
@@ -42,8 +47,9 @@ inline bool fit_beside(const Wants& a, const Wants& b) {
   return a.mode == Mode::shared || (a.mode == Mode::slots && a.slots == b.slots);
 }
 
-// What a grant is, name by name as they were claimed.
+// What a grant is, name by name as they were claimed; of one of several names only that one.
 struct Taken {
+  std::vector<NameId> names;
   std::vector<FencingToken> tokens;
   std::vector<std::optional<std::uint32_t>> slots;
 };
