@@ -86,7 +86,7 @@ StoreTraits QuorumStore::traits() const {
   StoreTraits traits = servers_->store(0).traits();
   traits.slots = false;
   traits.supersede = false;  // each server may have another order of arrival
-  traits.one_of = false;  // each server would choose a name for itself
+  traits.one_of = false;     // each server would choose a name for itself
   traits.replicas = false;
   return traits;
 }
