@@ -280,7 +280,7 @@ void Judge::ended(HoldId hold) {
   if (!facts.lives) return;
   facts.lives = false;
   for (const NameId name : facts.wants.names) {
-    std::erase(names_[name].living, hold);
+    if (std::erase(names_[name].living, hold) == 0) continue;  // it had another of its names
     for (const HoldId other : names_[name].living) {
       if (fit_beside(holds_[other].wants, facts.wants)) continue;
       ++statistics_.overlaps;

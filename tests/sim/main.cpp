@@ -129,10 +129,12 @@ class Batch {
                 static_cast<unsigned long long>(all.to_well),
                 static_cast<unsigned long long>(all.places_lost));
     std::printf(
-        "\n        %llu beside others, %llu of several names, %llu stopped as time was up, "
+        "\n        %llu beside others, %llu of several names, %llu of one of several, "
+        "%llu stopped as time was up, "
         "%llu kept, %llu not wanted; ",
         static_cast<unsigned long long>(all.beside),
         static_cast<unsigned long long>(all.several),
+        static_cast<unsigned long long>(all.chosen),
         static_cast<unsigned long long>(all.time_up),
         static_cast<unsigned long long>(all.kept),
         static_cast<unsigned long long>(all.done));
