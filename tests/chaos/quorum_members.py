@@ -1,14 +1,35 @@
 # SPDX-License-Identifier: MIT
-"""Independent redis-servers that keep a lock by a majority. They have no data on disk: one that was
-killed comes back empty, and has no vote until the delay has passed. Each client reaches each server
-through a proxy; the address of a server is its place in the order, so all have the same leader."""
+"""One redis-server, which keeps what it has acknowledged; and independent redis-servers that keep a
+lock by a majority. These have no data on disk: one that was killed comes back empty, and has no
+vote until the delay has passed. Each client reaches each server through a proxy; the address of a
+server is its place in the order, so all have the same leader."""
 import time
 
-from members import Ensemble
+from members import Alone, Ensemble
 from servers import Client, RedisError
 from way import ProxyProcess
 
 DELAY = 5  # s, longer than a lease; servers count their uptime in whole seconds
+
+
+def answers(port):
+    try:
+        with Client(("127.0.0.1", port), 2) as client:
+            return client.call("PING") == "PONG"
+    except (OSError, RedisError):
+        return False
+
+
+class Redis(Alone):
+    def words(self, number):
+        return ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port), "--save", "",
+                "--appendonly", "yes", "--appendfsync", "always"]
+
+    def answers(self, number):
+        return answers(self.port)
+
+    def url(self, client=None):
+        return f"redis://127.0.0.1:{self.port_of(client)}"
 
 
 class Quorum(Ensemble):
@@ -26,11 +47,7 @@ class Quorum(Ensemble):
                 "--save", ""]
 
     def answers(self, number):
-        try:
-            with Client(("127.0.0.1", self.ports[number]), 2) as client:
-                return client.call("PING") == "PONG"
-        except (OSError, RedisError):
-            return False
+        return answers(self.ports[number])
 
     def leads(self, number):
         return number == 0

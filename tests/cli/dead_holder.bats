@@ -19,10 +19,13 @@ teardown_file() {
 
 # renewed NAME: succeeds when the run has had its first renewal, which records its processes.
 renewed() { grep -q '^dlock: renewed ' "$T/$1.err"; }
-# holds NAME [OPTION…] -- COMMAND…: starts a run of lock NAME, and waits for its first renewal.
+# begins NAME [OPTION…] LOCK -- COMMAND…: starts a run. Its lease is much longer than pid 1 takes to
+# reap what is killed here.
+begins() { dlock_run "$1" -v --ttl 21s "${@:2}"; }
+# holds NAME …: the same, and waits for the first renewal.
 holds() {
-  dlock_run "$1" -v --ttl 9s "${@:2}"
-  eventually 10s renewed "$1"
+  begins "$@"
+  eventually 20s renewed "$1"
 }
 # crash NAME: kills dlock and its guard at once.
 crash() {
@@ -41,12 +44,14 @@ ticker() { awk '{print $2; exit}' "$TICKS"; }
 claim() { run "-$1" --separate-stderr "$DLOCK" run -n "$2" -- true; }
 freed() { assert_stderr_has "dlock: freed \"$1\" of $(id -un)@"; }
 
-# Two crashed holders: the command of one has left a process in its group.
+# Two crashed holders: the command of one has left a process in its group. Only the group shows that
+# it lives: its environment does not have the hold.
 two_crashed_holders() {
   local group
-  holds none none -- sh -c 'echo $$; exec sleep 60'
-  holds some some -- sh -c 'echo $$; "$0" "$1" & exec sleep 60' "$TICKER" "$TICKS"
+  begins none none -- sh -c 'echo $$; exec sleep 60'
+  holds some some -- sh -c 'echo $$; env -i "$0" "$1" & exec sleep 60' "$TICKER" "$TICKS"
   eventually 10s ticking
+  eventually 20s renewed none
   claim 75 none
   crash some
   crash none
@@ -120,7 +125,7 @@ two_crashed_holders() {
 }
 
 @test "P42: a waiter and dlock wait get the lock long before the lease ends" {
-  dlock_run a -v --ttl 30s a -- sleep 60
+  begins a a -- sleep 60
   dlock_run waiter -w 60s a -- true
   eventually 20s renewed a
   crash a
@@ -133,8 +138,9 @@ two_crashed_holders() {
 }
 
 @test "P42: of several names each is freed, and the tokens grow" {
-  holds a a -- sh -c 'echo $DLOCK_TOKEN; exec sleep 60'
+  begins a a -- sh -c 'echo $DLOCK_TOKEN; exec sleep 60'
   holds b b -- sleep 60
+  eventually 20s renewed a
   crash a
   crash b
   run -0 --separate-stderr "$DLOCK" run -n --and b a -- sh -c 'echo ${DLOCK_TOKEN%% *}'
@@ -147,7 +153,7 @@ two_crashed_holders() {
   unshare -pf --mount-proc true || skip "cannot make a pid namespace here"
   # The first process there reaps what is orphaned, as bash does.
   spawn space unshare -pf --mount-proc bash -c '
-    "$DLOCK" run -v --ttl 9s far -- sleep 60 2>"$0/far.err" &
+    "$DLOCK" run -v --ttl 21s far -- sleep 60 2>"$0/far.err" &
     until grep -q "dlock: renewed" "$0/far.err"; do sleep 0.05; done
     guard=$(pgrep -P $! -x lease-guard)
     kill -STOP $!
@@ -156,10 +162,10 @@ two_crashed_holders() {
     touch "$0/crashed"
     until [ -e "$0/go" ]; do sleep 0.05; done
     until [ -z "$(ps -C sleep,lease-guard -o pid=)" ]; do :; done
-    "$DLOCK" run -n far -- true 2>"$0/claim.err"' "$T"
+    "$DLOCK" -vv run -n far -- true 2>"$0/claim.err"' "$T"
   eventually 40s test -e "$T/crashed"
   claim 75 far
   touch "$T/go"
-  ends 10s space "exit 0"
+  ends 20s space "exit 0" || fail "$(cat "$T/claim.err")"
   file_has "$T/claim.err" 'dlock: freed "far" of '
 }
