@@ -100,7 +100,7 @@ runs() { value "dlock_$1.prom" "dlock_runs_total{lock=$1,outcome=$2}"; }
   (for _ in {1..50}; do "$DLOCK" run a -- true; done; touch "$T/over") 3>&- &
   until [ -e "$T/over" ]; do
     [ "$(tail -c 1 "$DLOCK_METRICS_DIR/dlock_a.prom" | wc -l)" = 1 ]
-    [ "$(grep -c '^dlock_' "$DLOCK_METRICS_DIR/dlock_a.prom")" = 14 ]
+    [ "$(grep -c '^dlock_' "$DLOCK_METRICS_DIR/dlock_a.prom")" = 15 ]
   done
   [ "$(runs a child)" = 51 ]
 }
