@@ -60,8 +60,8 @@ Claim make_claim(std::vector<LockName> names,
                  HolderInfo who,
                  const Settings& settings);
 
-// Makes the claim one of one of its names (--or). Each claim begins with another name, so that not
-// always the same ones are used.
+// Makes the claim want one of its names (--or). Claims begin at random names, so that all names are
+// used.
 Result<void> want_one(Claim& claim, const Settings& settings);
 
 // Returns for how long the store is to remember how a run ended: the setting, or by default a day

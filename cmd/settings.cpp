@@ -206,9 +206,8 @@ Result<void> set_on_unavailable(Settings& settings, std::string_view value) {
 }
 
 Result<void> set_supersede(Settings& settings, std::string_view value) {
-  settings.supersede = parse_supersede(value);
-  if (settings.supersede == Supersede::nothing) return wrong(value, "waiting or holder");
-  return {};
+  return set_word(
+      settings.supersede, value, {{"waiting", Supersede::waiting}, {"holder", Supersede::holder}});
 }
 
 Result<void> set_contain(Settings& settings, std::string_view value) {

@@ -23,9 +23,7 @@ TEST_CASE("one of several: a refused claim has one place in all lines, and the g
   each_pool_with_line([](const Backing& backing) {
     Client holder(backing);
     const Pool pool;
-    std::vector<Hold> held;
-    for (const LockName& name : pool.names())
-      held.push_back(holder.take(name).hold);
+    const std::vector<Hold> held = take_all(holder, pool);
     InLine only_b(backing, pool.b);
     InLine waiter(backing, pool.claim());
     CHECK(waiter.place == 1);
@@ -49,9 +47,7 @@ TEST_CASE(
   each_pool_with_line([](const Backing& backing) {
     Client holder(backing);
     const Pool pool;
-    std::vector<Hold> held;
-    for (const LockName& name : pool.names())
-      held.push_back(holder.take(name).hold);
+    const std::vector<Hold> held = take_all(holder, pool);
     InLine waiter(backing, pool.claim());
     InLine only_b(backing, pool.b);
     CHECK(only_b.place == 2);
@@ -71,9 +67,7 @@ TEST_CASE("one of several: a claim that leaves lets the next waiter of each name
   each_pool_with_line([](const Backing& backing) {
     Client holder(backing);
     const Pool pool;
-    std::vector<Hold> held;
-    for (const LockName& name : pool.names())
-      held.push_back(holder.take(name).hold);
+    const std::vector<Hold> held = take_all(holder, pool);
     InLine waiter(backing, pool.claim());
     InLine only_c(backing, pool.c);
     CHECK(holder.release(held[2]) == ReleaseVerdict::released);
@@ -89,9 +83,7 @@ TEST_CASE("one of several: no claim overtakes an earlier waiter of any name") {
   each_pool_with_line([](const Backing& backing) {
     Client holder(backing);
     const Pool pool;
-    std::vector<Hold> held;
-    for (const LockName& name : pool.names())
-      held.push_back(holder.take(name).hold);
+    const std::vector<Hold> held = take_all(holder, pool);
     InLine only_a(backing, pool.a);
     InLine first(backing, pool.claim());
     InLine second(backing, pool.claim(1));

@@ -22,6 +22,14 @@ struct Pool {
   }
 };
 
+// Returns the holds of a client that has taken all names of the pool, in their order.
+inline std::vector<Hold> take_all(Client& client, const Pool& pool) {
+  std::vector<Hold> held;
+  for (const LockName& name : pool.names())
+    held.push_back(client.take(name).hold);
+  return held;
+}
+
 inline void each_pool(const Body& body) {
   each_store_with(&StoreTraits::one_of, body);
 }

@@ -153,7 +153,8 @@ Refusal ModelStore::in_the_way(HoldId hold, const Wants& wants) const {
   return refusal;
 }
 
-// Until there is room again, if nobody releases anything.
+// Returns the time until the leases that have ended make room for the claim, if no holder releases
+// the lock.
 Duration ModelStore::lease_left(NameId name, const Wants& wants) const {
   const auto& held = locks_[name].held;
   const bool one_is_enough = fit_beside(held.front().wants, wants);
