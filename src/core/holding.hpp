@@ -180,8 +180,10 @@ struct Holding {
   // The time until a lease ends and makes room. In the answer to a claim: room for that claim;
   // otherwise: room for one more holder of the present mode.
   LeaseLeft lease_left = {};
-  std::int64_t now_ms = 0;                  // the store's wall clock at this moment
-  std::string revoked_by;                   // "user@host" of the revocation; empty: not revoked
+  std::int64_t now_ms = 0;  // the store's wall clock at this moment
+  // "user@host" of the revocation; empty: not revoked. If several owners were revoked: of the
+  // first of them by id.
+  std::string revoked_by;
   std::uint64_t waiting = 0;                // number of waiters in line
   std::vector<Waiter> line;                 // only from inspect: at most the first 64 waiters
   std::optional<LastSuccess> success = {};  // only from inspect

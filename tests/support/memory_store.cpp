@@ -45,7 +45,7 @@ Result<void> MemoryStore::transact(const std::vector<LockName>& names,
   const Step step = change(lease_table::pointers_to(rows), moment(sent_at));
   for (std::size_t i = 0; i < names.size(); ++i) {
     lease_table::StoredLock& row = server_->locks[names[i].text()];
-    if (step.writes) {
+    if (step.writes_lock(i)) {
       row = std::move(rows[i]);
     } else {
       row.line = std::move(rows[i].line);

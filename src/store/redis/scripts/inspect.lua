@@ -17,9 +17,9 @@
 -- include: parts/leases.lua
 -- include: parts/holding.lua
 local lock, holds, revoked, line, waiters, done = unpack(KEYS)
-local first, dead = {}, 0
+local first, living = {}, 0
 if redis.call('EXISTS', line) == 1 then
-  dead = redis.call('ZCOUNT', waiters, '-inf', '(' .. decimal(now_ms()))
+  living = redis.call('ZCOUNT', waiters, decimal(now_ms()), '+inf')
   local all = redis.call('ZRANGE', line, 0, 63, 'WITHSCORES')
   for i = 1, #all, 2 do
     local until_ms = tonumber(redis.call('ZSCORE', waiters, all[i]) or '0')
@@ -30,7 +30,7 @@ if redis.call('EXISTS', line) == 1 then
   end
 end
 local reply = holding(lock, holds, revoked, ARGV[1], line)
-reply[8] = reply[8] - dead
+reply[8] = living
 local since = text_at(done)
 local success = tonumber(since) and {since:sub(1, 20), redis.call('PTTL', done)}
 local last = last_key(ARGV[1])

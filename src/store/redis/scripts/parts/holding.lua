@@ -47,10 +47,12 @@ local function records_of(known, holds)
   return records
 end
 
+-- Returns who revoked; if several owners are revoked, who revoked the first of them by name.
 local function revoker_of(known, revoked)
-  local by = ''
+  local first, by = nil, ''
   for owner in pairs(is_hash(revoked) and known or {}) do
-    by = redis.call('HGET', revoked, owner) or by
+    local one = redis.call('HGET', revoked, owner)
+    if one and (not first or owner < first) then first, by = owner, one end
   end
   return by:sub(1, 256)
 end
