@@ -30,15 +30,22 @@ enum class Errc {
   system,         // this machine failed (memory, descriptors, processes)
 };
 
-struct Error {
-  Errc code = Errc::system;
-  std::string text;     // "cannot renew lock …: no answer from … within 2s"; never a password
-  bool unsent = false;  // no server has got the request, whatever `code` says
+// How far a request that failed may have come, the farthest first.
+enum class Reach {
+  request,     // a server may have got the request
+  connection,  // a server took the connection, but got no request
+  nothing,     // no server took the connection, or no file could be opened and locked
 };
 
-// Returns the error of a call that could not send its request.
-inline Error unsent(Error error) {
-  error.unsent = true;
+struct Error {
+  Errc code = Errc::system;
+  std::string text;  // "cannot renew lock …: no answer from … within 2s"; never a password
+  Reach reach = Reach::request;
+};
+
+// Returns the error of a request that came no farther than `reach`.
+inline Error reached(Reach reach, Error error) {
+  error.reach = reach;
   return error;
 }
 

@@ -77,7 +77,7 @@ void AcquireLoop::move_deadline(Time deadline) {
 AcquireStep AcquireLoop::on_acquire(Result<AcquireReply> answer, Time now) {
   if (!answer) {
     // Unless the error shows that nothing was sent, the store may have granted the claim.
-    if (!surely_not_sent(answer.error())) maybe_held_ = true;
+    if (reach_of(answer.error()) == Reach::request) maybe_held_ = true;
     return on_trouble(answer.error(), backoff_, now);
   }
   // A refusal and Done do not reset maybe_held_: an earlier try, whose answer was lost, may have

@@ -13,6 +13,7 @@ bool is_dead(const HoldRecord& hold, const Witness& witness) {
   if (!names_its_processes(hold)) return false;
   if (who.machine != witness.machine) return false;
   if (who.host != witness.host) return false;
+  if (!witness.user.empty() && who.user != witness.user) return false;
   if (!witness.is_gone(who.pid)) return false;
   if (!witness.is_gone(who.guard)) return false;
   if (!witness.is_gone(who.group)) return false;  // the command, which may have left its group

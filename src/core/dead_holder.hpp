@@ -24,10 +24,13 @@ struct Witness {
   // As in HolderInfo. Two machines have the same boot id if one is a copy of the other's memory, so
   // the host's name is compared, too.
   std::string host;
-  std::string machine;                             // as in HolderInfo; empty: unknown
+  std::string machine;  // as in HolderInfo; empty: unknown
+  // Whose processes the claim may look at, as in HolderInfo; empty: those of every user.
+  std::string user;
   std::function<bool(long pid)> is_gone;           // there is no such process, not even a zombie
   std::function<bool(long group)> is_empty_group;  // it has no member, not even a zombie
-  // No living process that we may look at has the hold in its environment; false in doubt.
+  // No living process, of those that the claim may look at, has the hold in its environment; false
+  // in doubt.
   std::function<bool(const HoldRecord& hold)> is_carried_by_none;
 };
 

@@ -46,8 +46,9 @@ Result<void> LockStore::raise(const Holds& /*holds*/, Time /*limit*/) {
   return Error{Errc::bad_usage, where() + " can be no member of a quorum"};
 }
 
-bool surely_not_sent(const Error& error) {
-  return error.unsent || error.code == Errc::no_such_host || error.code == Errc::not_listening;
+Reach reach_of(const Error& error) {
+  const bool alone = error.code == Errc::no_such_host || error.code == Errc::not_listening;
+  return alone ? Reach::nothing : error.reach;
 }
 
 Error lost_above(const LockName& name) {

@@ -337,8 +337,9 @@ class LockStore {
   virtual Result<std::optional<Freeze>> unfreeze(const LockName& name, Time limit) = 0;
 };
 
-// Returns whether this error shows that the request has reached no server.
-bool surely_not_sent(const Error& error);
+// Returns how far the request of this error may have come: Error::reach, or less if the code says
+// that no server was there.
+Reach reach_of(const Error& error);
 
 // Returns the error for a claim that relies on a hold of this name, which was lost
 // (Claim::relies_on).

@@ -38,8 +38,9 @@ bool worth_another_try(Errc code, bool had_contact, bool once) {
   return true;
 }
 
-bool is_away(Errc code) {
-  switch (code) {
+bool is_away(const Error& error) {
+  if (reach_of(error) != Reach::nothing) return false;
+  switch (error.code) {
     case Errc::not_listening:
     case Errc::unavailable:
     case Errc::timed_out:

@@ -24,9 +24,10 @@ enum class OnUnavailable {
   run,   // the command runs without the lock
 };
 
-// Returns whether this error of the last try means that the store is away: it cannot be reached, or
-// does not answer. A wrong setting, a refusal and a failure of this machine do not mean that.
-bool is_away(Errc code);
+// Returns whether this error of the last try means that the store is away: no server took the
+// connection. A wrong setting, a refusal and a failure of this machine do not mean that; nor does a
+// server that ends the connection or is silent, as one of another kind or without TLS would be.
+bool is_away(const Error& error);
 
 // A time during which the store does not answer.
 struct Outage {

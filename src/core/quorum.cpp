@@ -120,9 +120,12 @@ Error failed_servers(const std::vector<Error>& errors,
         errors.begin(), errors.end(), [&](const Error& one) { return one.code == error.code; }));
     if (same > spare && 2 * same > errors.size()) all.code = error.code;
   }
-  // So many servers did not get the claim that no majority can have granted it.
-  const auto unsent = std::count_if(errors.begin(), errors.end(), surely_not_sent);
-  all.unsent = static_cast<std::size_t>(unsent) > spare;
+  // If so many servers did not get the claim, no majority can have granted it.
+  for (const Reach reach : {Reach::connection, Reach::nothing}) {
+    const auto at_most = std::count_if(
+        errors.begin(), errors.end(), [&](const Error& one) { return reach_of(one) >= reach; });
+    if (static_cast<std::size_t>(at_most) > spare) all.reach = reach;
+  }
   all.text = std::to_string(errors.size()) + " of " + std::to_string(servers) + " servers " + what +
              ": " + texts_of(errors);
   return all;

@@ -36,7 +36,7 @@ void Ballot::fail(std::size_t server, Error error) {
   Seat& seat = seats_[server];
   seat.vote = Voted::failed;
   seat.error = std::move(error);
-  if (surely_not_sent(seat.error)) seat.possible = false;
+  if (reach_of(seat.error) != Reach::request) seat.possible = false;
   seat.silent = seat.error.code == Errc::timed_out || seat.error.code == Errc::cancelled;
 }
 

@@ -137,7 +137,7 @@ void RunSession::end_wait(WaitLoop::End end, Time now) {
 
 void RunSession::fail(Error error, Time now) {
   const AcquireLoop& claim = wait_.acquire();
-  const bool away = is_away(error.code) && !claim.had_contact() && !claim.maybe_held();
+  const bool away = is_away(error) && !claim.had_contact() && !claim.maybe_held();
   if (away && terms_.on_unavailable == OnUnavailable::run) return start_unlocked(error, now);
   const bool skips = away && terms_.on_unavailable == OnUnavailable::skip;
   if (skips) say({.kind = Notice::Kind::unavailable, .text = error.text});

@@ -20,7 +20,7 @@ bool is_abandoned(const HoldRecord& record) {
   if (here.empty() || record.who.machine != here) return false;
   // living_process() is false for a process that is dead but not reaped yet.
   if (record.who.pid <= 1 || living_process(static_cast<pid_t>(record.who.pid))) return false;
-  return is_carried_by_none(record);
+  return is_carried_by_none(record, Hidden::other);
 }
 
 // Releases the abandoned holds that the owner of `hold` has on the same name. Returns whether the
@@ -48,14 +48,18 @@ bool release_abandoned(LockStore& store,
 
 }  // namespace
 
-bool is_carried_by_none(const HoldRecord& record) {
+bool is_carried_by_none(const HoldRecord& record, Hidden hidden) {
   const std::string serial = record.id.substr(record.id.rfind('#') + 1);
   const auto all = living_processes();
   // If even pid 1 is not visible, /proc may hide other processes, too.
   if (!all || !living_process(1)) return false;
+  // Some systems hide pid 1 even from root. It belongs to no run.
+  const auto may_carry = [&](const ProcessEntry& entry) {
+    return (hidden == Hidden::carrier && entry.pid != 1) || descends(entry, ::getpid());
+  };
   return std::none_of(all->begin(), all->end(), [&](const ProcessEntry& entry) {
-    return entry.pid == record.who.pid ||
-           environment_has(entry.pid, serial).value_or(descends(entry, ::getpid()));
+    const auto carries = environment_has(entry.pid, serial);
+    return entry.pid == record.who.pid || (carries ? *carries : may_carry(entry));
   });
 }
 

@@ -8,9 +8,12 @@
 
 namespace dlock {
 
-// Returns whether no living process that we may look at has the hold in its environment. Also false
-// if /proc may hide processes.
-bool is_carried_by_none(const HoldRecord& record);
+// What a process counts as whose environment we may not look at.
+enum class Hidden { carrier, other };
+
+// Returns whether no living process has the hold in its environment. Also false if /proc may hide
+// processes. A hidden process that descends from us counts as a carrier in any case.
+bool is_carried_by_none(const HoldRecord& record, Hidden hidden);
 
 // Releases `holds`. If the owner of a hold that is not nested still has other holds of the name,
 // also releases those whose run has no living process on this machine; in doubt a hold is kept.

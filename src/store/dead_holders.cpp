@@ -3,10 +3,13 @@
 
 #include "base/host_name.hpp"
 #include "base/log.hpp"
+#include "base/user_name.hpp"
 #include "core/dead_holder.hpp"
 #include "store/abandoned_holds.hpp"
 #include "sys/boot.hpp"
 #include "sys/process_table.hpp"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
@@ -16,12 +19,19 @@ namespace dlock {
 
 namespace {
 
+// Root may look at the environment of every process, except in some containers; another user only
+// at that of its own processes.
 Witness this_machine() {
+  const bool root = ::geteuid() == 0;
+  const Hidden hidden = root ? Hidden::carrier : Hidden::other;
   return {.host = host_name(),
           .machine = pid_space(),
+          .user = root ? "" : user_name(),
           .is_gone = is_gone,
           .is_empty_group = is_empty_group,
-          .is_carried_by_none = is_carried_by_none};
+          .is_carried_by_none = [hidden](const HoldRecord& hold) {
+            return is_carried_by_none(hold, hidden);
+          }};
 }
 
 // Returns the hold of the record, as its holder would release it.

@@ -28,11 +28,11 @@ void FailedServers::add(const std::string& server, const Error& why) {
   const Errc code = why.code == Errc::refused ? Errc::unavailable : why.code;
   code_ = text_.empty() || code == code_ ? code : Errc::unavailable;
   text_ = before() + server + ": " + why.text;
-  unsent_ = unsent_ && why.unsent;
+  reach_ = std::min(reach_, why.reach);
 }
 
 Error FailedServers::all(const std::string& where) const {
-  return {code_, "cannot reach " + where + ": " + text_, unsent_};
+  return {code_, "cannot reach " + where + ": " + text_, reach_};
 }
 
 Error while_files_are_replaced(Error why, bool has_answered) {
@@ -46,7 +46,7 @@ Error stopped_waiting(const std::string& where) {
 
 Error cannot_reach(const std::string& where, const Error& why, const std::string& failed) {
   if (why.code == Errc::cancelled) return stopped_waiting(where);
-  return {why.code, "cannot reach " + where + ": " + failed + why.text, why.unsent};
+  return {why.code, "cannot reach " + where + ": " + failed + why.text, why.reach};
 }
 
 Error lost_connection(const std::string& where, const Error& why, Time started, Time limit) {

@@ -48,7 +48,7 @@ class FailedServers {
  private:
   std::string text_;
   Errc code_ = Errc::unavailable;
-  bool unsent_ = true;  // as Error::unsent of each of them
+  Reach reach_ = Reach::nothing;  // the farthest of them
 };
 
 // Returns the error `why`. If a server has answered before and the code is Errc::bad_config,

@@ -93,10 +93,11 @@ int weight(Errc code) {
 // Combines the errors of all addresses into one.
 Error combined(const std::vector<SocketAddress>& addresses, const std::vector<Error>& errors) {
   bool alike = true;
-  Error all{Errc::timed_out, ""};
+  Error all{Errc::timed_out, "", Reach::nothing};
   for (std::size_t i = 0; i < errors.size(); ++i) {
     if (errors[i].text != errors[0].text) alike = false;
     if (weight(errors[i].code) >= weight(all.code)) all.code = errors[i].code;
+    all.reach = std::min(all.reach, errors[i].reach);
     all.text += (i > 0 ? "; " : "") + numeric_text(addresses[i]) + ": " + errors[i].text;
   }
   if (alike) all.text = errors[0].text;
@@ -117,7 +118,7 @@ Result<Reached> connect_host(const Endpoint& to,
                              Time limit,
                              const Attempt& attempt) {
   const auto addresses = resolve(to.host, to.port, limit, interrupt);
-  if (!addresses) return addresses.error();
+  if (!addresses) return reached(Reach::nothing, addresses.error());
   const bool several = addresses->size() > 1;
   std::vector<Error> errors;
   for (std::size_t i = 0; i < addresses->size(); ++i) {
@@ -159,7 +160,7 @@ Result<Reached> connect_plain(const Endpoint& to, const Interrupt* interrupt, Ti
   const auto nothing = [] { return Result<void>(); };
   const auto attempt = [&](const SocketAddress& at, Time by) -> Result<std::unique_ptr<Stream>> {
     auto fd = connect_tcp(at, interrupt, by, nothing);
-    if (!fd) return fd.error();
+    if (!fd) return reached(Reach::nothing, fd.error());
     return {std::make_unique<SocketStream>(std::move(*fd))};
   };
   return connect_host(to, interrupt, limit, attempt);
@@ -174,19 +175,20 @@ Result<Reached> connect_tls(const Endpoint& to, const Interrupt* interrupt, Time
   };
   const auto attempt = [&](const SocketAddress& at, Time by) -> Result<std::unique_ptr<Stream>> {
     auto fd = connect_tcp(at, interrupt, by, open_session);
-    if (!fd) return fd.error();
+    if (!fd) return reached(Reach::nothing, fd.error());
     if (auto opened = open_session(); !opened) return opened.error();
     auto stream = std::make_unique<TlsStream>(std::move(*fd), std::move(**session));
     session.reset();
-    if (auto done = shake_hands(*stream, interrupt, by); !done) return done.error();
+    if (auto done = shake_hands(*stream, interrupt, by); !done)
+      return reached(Reach::connection, done.error());
     return {std::move(stream)};
   };
-  auto reached = connect_host(to, interrupt, limit, attempt);
-  if (reached) return reached;
+  auto connected = connect_host(to, interrupt, limit, attempt);
+  if (connected) return connected;
   // If a file of the TLS settings cannot be used, that error is reported, not the server that
   // cannot be reached.
   if (auto opened = open_session(); !opened) return opened.error();
-  return reached;
+  return connected;
 }
 
 }  // namespace
@@ -196,14 +198,15 @@ Result<Transport> Transport::connect(const Endpoint& endpoint,
                                      const Interrupt* interrupt) {
   if (!endpoint.socket_path.empty()) {
     auto fd = connect_unix(endpoint.socket_path, interrupt, limit);
-    if (!fd) return unsent(fd.error());
+    if (!fd) return reached(Reach::nothing, fd.error());
     return Transport(std::make_unique<SocketStream>(std::move(*fd)), interrupt);
   }
-  auto reached = endpoint.tls != nullptr ? connect_tls(endpoint, interrupt, limit)
-                                         : connect_plain(endpoint, interrupt, limit);
-  if (!reached) return unsent(reached.error());
-  Transport transport(std::move(reached->stream), interrupt);
-  transport.unheard_ = reached->one_of_several;
+  auto connected = endpoint.tls != nullptr ? connect_tls(endpoint, interrupt, limit)
+                                           : connect_plain(endpoint, interrupt, limit);
+  if (!connected)
+    return reached(std::max(connected.error().reach, Reach::connection), connected.error());
+  Transport transport(std::move(connected->stream), interrupt);
+  transport.unheard_ = connected->one_of_several;
   return transport;
 }
 

@@ -124,6 +124,23 @@ two_crashed_holders() {
   freed daemon
 }
 
+@test "P42: a claim of another user, who may not look at all processes, leaves the lock to the lease" {
+  local port nobody=(setpriv --reuid nobody --regid nogroup --clear-groups)
+  [ "$(id -u)" = 0 ] || skip "only root can become another user"
+  port=$(free_port)
+  second_redis --port "$port"
+  DLOCK_URL=redis://127.0.0.1:$port
+  holds mine mine -- sh -c 'setsid -f "$0" "$1"; exec sleep 60' "$TICKER" "$TICKS"
+  eventually 10s ticking
+  crash mine
+  run -75 --separate-stderr "${nobody[@]}" "$DLOCK" run -n mine -- true
+  kill -KILL "$(ticker)"
+  eventually 5s ticker_gone
+  run -75 --separate-stderr "${nobody[@]}" "$DLOCK" run -n mine -- true
+  claim 0 mine
+  freed mine
+}
+
 @test "P42: a waiter and dlock wait get the lock long before the lease ends" {
   begins a a -- sleep 60
   dlock_run waiter -w 60s a -- true

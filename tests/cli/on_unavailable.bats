@@ -168,6 +168,17 @@ time.sleep(60)' "$T/port" 3>&- &
   [ -e "$MARKER" ] || fail "not run"
 }
 
+@test "a server of another kind, or without TLS, may be a wrong setting: 69" {
+  local policy url
+  fake_server silent
+  for policy in skip run; do
+    for url in "rediss://127.0.0.1:$FAKE_PORT" "etcds://127.0.0.1:$FAKE_PORT" \
+      "postgresql://127.0.0.1:$FAKE_PORT/x" "mysql://127.0.0.1:$FAKE_PORT/x"; do
+      refused 69 --url "$url" --connect-timeout 300ms run --on-unavailable "$policy" x -- touch "$MARKER"
+    done
+  done
+}
+
 @test "a store that goes away while the run waits in line is 69" {
   start_quorum 1
   on 0 hset dlock:x other:1 1

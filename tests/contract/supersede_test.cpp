@@ -131,6 +131,22 @@ TEST_CASE("supersede: a claim that does not wait revokes no holder") {
   });
 }
 
+TEST_CASE("supersede: while a name is frozen its holder goes on, and is revoked afterwards") {
+  each_superseding([](const Backing& backing) {
+    const LockName name = fresh_name();
+    Client holder(backing);
+    const Hold hold = holder.take(superseding(claim_of(name), Supersede::holder)).hold;
+    const FreezeOrder order{.owner = "f:1", .who = some_holder(), .lasts = 60s};
+    REQUIRE(holder.store().freeze(name, order, soon()).has_value());
+    InLine newest(backing, superseding(claim_of(name), Supersede::holder));
+    CHECK(newest.refused() == 1);
+    CHECK(holder.renew(hold).verdict == RenewVerdict::renewed);
+    REQUIRE(holder.store().unfreeze(name, soon()).has_value());
+    CHECK(newest.refused() == 1);
+    CHECK(holder.renew(hold).verdict == RenewVerdict::revoked);
+  });
+}
+
 TEST_CASE("supersede: a kept lock is not revoked") {
   each_store_with(&StoreTraits::keep, [](const Backing& backing) {
     Client holder(backing);

@@ -6,7 +6,7 @@ load ../support/suite
 suite server lua
 
 @test "the program sends each script with the SHA1 that the server computes" {
-  generated=${BUILD_OF_DLOCK:-$PROJECT/build/dev}/src/store/scripts.gen.hpp
+  generated=$(dirname "$DLOCK")/src/store/scripts.gen.hpp
   [ -e "$generated" ] || skip "no build in ${generated%/src/*}"
   for file in "$SCRIPTS"/*.lua; do
     name=$(basename "$file" .lua)

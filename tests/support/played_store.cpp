@@ -73,7 +73,7 @@ void PlayedStore::begin_next(Time now) {
     running.answer =
         event::HandedOff{takes ? terms_.hand_offs[next_hand_off_ - 1].what : HandOff::timed_out};
   } else if (trouble && trouble->kind == Trouble::Kind::error) {
-    running.answer = failed(ask.what, {trouble->code, "trouble", trouble->unsent});
+    running.answer = failed(ask.what, {trouble->code, "trouble", trouble->reach});
   } else if (trouble && trouble->kind != Trouble::Kind::slow) {
     if (trouble->kind == Trouble::Kind::answers_lost) carry_out(ask, now);
     running.answer_at = trouble->kind == Trouble::Kind::hung ? Time::max() : limit;

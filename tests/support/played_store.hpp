@@ -33,8 +33,8 @@ struct Trouble {
   Kind kind = Kind::silent;
   Errc code = Errc::unavailable;
   Duration delay{};
-  std::optional<What> only;  // nullopt: all kinds of asks
-  bool unsent = false;       // Error::unsent
+  std::optional<What> only;      // nullopt: all kinds of asks
+  Reach reach = Reach::request;  // Error::reach
 };
 
 // A message to a waiter that listens.

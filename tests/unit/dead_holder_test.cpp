@@ -24,6 +24,7 @@ Witness ci_4(std::set<long> pids = {},
              std::set<std::string> carried = {}) {
   return {.host = "ci-4",
           .machine = "boot pid:[1]",
+          .user = "",
           .is_gone = [pids](long pid) { return !pids.contains(pid); },
           .is_empty_group = [groups](long group) { return !groups.contains(group); },
           .is_carried_by_none =
@@ -58,6 +59,17 @@ TEST_CASE("dead holder: of another or an unknown machine nothing is known") {
   Witness copy = ci_4();
   copy.host = "ci-5";
   CHECK_FALSE(is_dead(run_of(10, 11, 12), copy));
+}
+
+TEST_CASE("dead holder: of another user's processes only root knows enough") {
+  HoldRecord hold = run_of(10, 11, 12);
+  hold.who.user = "deploy";
+  Witness here = ci_4();
+  CHECK(is_dead(hold, here));
+  here.user = "deploy";
+  CHECK(is_dead(hold, here));
+  here.user = "alice";
+  CHECK_FALSE(is_dead(hold, here));
 }
 
 TEST_CASE("dead holder: a record without all of its processes, and a kept hold, prove nothing") {

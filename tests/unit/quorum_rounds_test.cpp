@@ -54,17 +54,21 @@ TEST_CASE("quorum: what several servers say in the same words is said once") {
                           "54s; wrong password");
 }
 
-TEST_CASE("quorum: a claim that a majority cannot have got was not sent") {
+TEST_CASE("quorum: a claim came as far as it came at so many servers that a majority has it") {
   const Error sent{Errc::timed_out, "no answer"};
   const Error refused{Errc::not_listening, "connection refused"};
-  const auto all_unsent = [](const std::vector<Error>& errors) {
-    return failed_servers(errors, 3, 1, "gave no vote").unsent;
+  const Error taken = reached(Reach::connection, sent);
+  const Error away = reached(Reach::nothing, sent);
+  const auto farthest = [](const std::vector<Error>& errors) {
+    return failed_servers(errors, 3, 1, "gave no vote").reach;
   };
-  CHECK(all_unsent({refused, refused}));
-  CHECK(all_unsent({refused, unsent(sent)}));
-  CHECK(all_unsent({refused, unsent(sent), sent}));
-  CHECK_FALSE(all_unsent({refused, sent}));
-  CHECK_FALSE(all_unsent({refused}));
+  CHECK(farthest({refused, refused}) == Reach::nothing);
+  CHECK(farthest({refused, away}) == Reach::nothing);
+  CHECK(farthest({refused, away, sent}) == Reach::nothing);
+  CHECK(farthest({refused, taken}) == Reach::connection);
+  CHECK(farthest({refused, taken, sent}) == Reach::connection);
+  CHECK(farthest({refused, sent}) == Reach::request);
+  CHECK(farthest({refused}) == Reach::request);
 }
 
 }  // namespace dlock::quorum

@@ -86,7 +86,7 @@ TEST_CASE("on-unavailable: an error that is no outage fails") {
                             Errc::system}) {
       CAPTURE(static_cast<int>(code));
       Script script = away(policy, code);
-      script.troubles.front().unsent = true;
+      script.troubles.front().reach = Reach::nothing;
       script.troubles.front().only = What::acquire;  // an undo succeeds
       World world(script);
       CHECK(ends_with(world.run(), "exit failed"));
@@ -123,10 +123,24 @@ TEST_CASE("on-unavailable: a claim that may have reached a server fails, also if
 TEST_CASE("on-unavailable: a claim that was not sent in time counts as away") {
   for (const Errc code : {Errc::unavailable, Errc::timed_out}) {
     Script script = away(OnUnavailable::skip, code);
-    script.troubles.front().unsent = true;
+    script.troubles.front().reach = Reach::nothing;
     World world(script);
     CHECK(ends_with(world.run(), "exit unavailable"));
     CHECK(world.asked(What::undo).empty());
+  }
+}
+
+// A server of another kind or without TLS takes the connection, too.
+TEST_CASE("on-unavailable: a server that took the connection is not away, but has no claim") {
+  for (const auto policy : {OnUnavailable::skip, OnUnavailable::run}) {
+    for (const Errc code : {Errc::unavailable, Errc::timed_out}) {
+      Script script = away(policy, code);
+      script.troubles.front().reach = Reach::connection;
+      World world(script);
+      CHECK(ends_with(world.run(), "exit failed"));
+      CHECK(world.asked(What::undo).empty());
+      CHECK_FALSE(world.child_started());
+    }
   }
 }
 

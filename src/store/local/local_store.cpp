@@ -146,9 +146,9 @@ Result<void> LocalStore::transact(const std::vector<LockName>& names,
   const Time sent_at = BootClock::now();
   for (;;) {
     const auto directory = local::open_directory(directory_, /*made_if_missing=*/false);
-    if (!directory) return unsent(directory.error());
+    if (!directory) return reached(Reach::nothing, directory.error());
     const auto held = lock_all(directory->get(), names, limit);
-    if (!held) return unsent(held.error());
+    if (!held) return reached(Reach::nothing, held.error());
     const auto before = load_all(directory->get(), names);
     if (!before) return before.error();
     std::vector<StoredLock> after = *before;

@@ -254,7 +254,7 @@ Error MySession::failure(bool connecting) {
     const bool says_more = error.code == Errc::timed_out || error.code == Errc::protocol;
     Error failed = connecting && !says_more ? cannot_reach(where(), error)
                                             : lost_connection(where(), error, started_, limit_);
-    failed.unsent = connecting;
+    failed.reach = connecting ? std::max(error.reach, Reach::connection) : Reach::request;
     return failed;
   }
   if (is_of_server(number)) {

@@ -26,14 +26,18 @@ PgConnection start(const std::vector<PgParameter>& parameters) {
   return PgConnection(::PQconnectStartParams(names.data(), values.data(), 0));
 }
 
-// Calls PQconnectPoll until the connection is made. Returns false if libpq reports an error.
-Result<bool> shake_hands(const PgConnection& connection, PgCall& call) {
+// Calls PQconnectPoll until the connection is made. Returns false if libpq reports an error. Sets
+// `reach` to Reach::connection once a server has taken the connection.
+Result<bool> shake_hands(const PgConnection& connection, PgCall& call, Reach& reach) {
   if (::PQstatus(connection.get()) == CONNECTION_BAD) return false;
   PostgresPollingStatusType wanted = PGRES_POLLING_WRITING;
   while (wanted == PGRES_POLLING_READING || wanted == PGRES_POLLING_WRITING) {
     const short events = wanted == PGRES_POLLING_READING ? POLLIN : POLLOUT;
     if (auto ready = call.wait(::PQsocket(connection.get()), events); !ready) return ready.error();
     wanted = ::PQconnectPoll(connection.get());
+    const ConnStatusType status = ::PQstatus(connection.get());
+    if (status != CONNECTION_BAD && status != CONNECTION_STARTED && status != CONNECTION_NEEDED)
+      reach = Reach::connection;
   }
   if (call.ended()) return *call.ended();
   return wanted == PGRES_POLLING_OK;
@@ -63,13 +67,18 @@ PgConnected connect_pg(const std::vector<PgParameter>& parameters,
   ::PQsetErrorVerbosity(connection.get(), PQERRORS_VERBOSE);
   ::PQsetNoticeReceiver(
       connection.get(), [](void*, const PGresult*) {}, nullptr);
-  const auto done = shake_hands(connection, call);
+  Reach reach = Reach::nothing;
+  const auto done = shake_hands(connection, call, reach);
   if (!done) {
     const bool silent = done.error().code == Errc::timed_out;
     const Error error = silent ? over_limit("no answer", started, limit) : done.error();
-    return {{}, {.code = error.code, .reason = error.text}};
+    return {{}, {.code = error.code, .reason = error.text, .reach = reach}};
   }
-  if (!*done) return {{}, read_connect_error(::PQerrorMessage(connection.get()))};
+  if (!*done) {
+    PgNoConnection why = read_connect_error(::PQerrorMessage(connection.get()));
+    why.reach = reach;
+    return {{}, std::move(why)};
+  }
   if (::PQsetnonblocking(connection.get(), 1) != 0 || ::PQenterPipelineMode(connection.get()) != 1)
     return {{}, {.code = Errc::system, .reason = reason_of(::PQerrorMessage(connection.get()))}};
   return {std::move(connection), {}};

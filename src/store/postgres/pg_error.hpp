@@ -34,6 +34,7 @@ struct PgNoConnection {
   bool replica = false;        // this server may not write
   std::string reason = {};     // one printable line
   std::string_view hint = {};  // advice, printed after the reason
+  Reach reach = Reach::nothing;
 };
 
 // Returns the reason from `said`, which is PQerrorMessage() of a connection with PQERRORS_VERBOSE.

@@ -257,7 +257,7 @@ Result<void> PgSession::connect(Time limit) {
     if (connected()) return {};
     explain(why, servers[i], share);
     if (servers.size() == 1 || ends_search(why.code)) return unreachable(why, failed.before());
-    failed.add(name_of(servers[i]), {why.code, why.reason, !why.by_server});
+    failed.add(name_of(servers[i]), {why.code, why.reason, why.reach});
     if (i + 1 == servers.size()) return failed.all(where());
   }
 }
@@ -282,6 +282,7 @@ PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {
       !server.is_socket() && !address_.tls && !tls_.said() && !is_this_machine(server.host);
   const std::string_view ways_out = verifies_by_default ? k_ways_out : "";
   std::optional<PgNoConnection> why;
+  Reach reach = Reach::nothing;
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     const std::string at = server.is_socket() ? "" : numeric_text(addresses[i]);
     const auto parameters = pg_parameters(address_, server, at, tls_);
@@ -291,6 +292,7 @@ PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {
     connection_ = std::move(made.connection);
     has_answered_ = has_answered_ || connected();
     if (connected()) return {};
+    reach = std::min(reach, made.why.reach);
     // The error of an address that refused says more than that of an address that did not answer.
     const bool silent = made.why.code == Errc::timed_out;
     if (addresses.size() > 1) note_silence(addresses[i], silent);
@@ -300,6 +302,7 @@ PgNoConnection PgSession::connect_to(const PgServer& server, Time limit) {
     // search.
     if (ends_search(why->code) || why->code == Errc::protocol) break;
   }
+  why->reach = reach;
   return *why;
 }
 
@@ -312,7 +315,8 @@ void PgSession::explain(PgNoConnection& why, const PgServer& server, Time limit)
   const std::string other = why.code == Errc::protocol
                                 ? other_server(endpoint, "postgresql", limit, interrupt_)
                                 : hang_ups_.one_more(endpoint, "postgresql", limit, interrupt_);
-  if (!other.empty()) why = {.code = Errc::protocol, .reason = "it " + other};
+  if (!other.empty())
+    why = {.code = Errc::protocol, .reason = "it " + other, .reach = Reach::connection};
 }
 
 // Returns the error of a call for which no server can be used. `failed` is the text of
@@ -321,9 +325,9 @@ Error PgSession::unreachable(const PgNoConnection& why, const std::string& faile
   failure_.sqlstate = why.sqlstate;
   const std::string hint = why.hint.empty() ? "" : " (" + std::string(why.hint) + ")";
   const Error error =
-      while_files_are_replaced({why.code, why.reason + hint, !why.by_server}, has_answered_);
+      while_files_are_replaced({why.code, why.reason + hint, why.reach}, has_answered_);
   if (why.by_server && why.code != Errc::cancelled)
-    return {error.code, where() + " says: " + error.text};
+    return {error.code, where() + " says: " + error.text, why.reach};
   return cannot_reach(where(), error, failed);
 }
 

@@ -111,10 +111,13 @@ Errc common_code(const std::vector<SentinelAnswer>& answers) {
 
 Error none_answers(const std::vector<SentinelAnswer>& answers) {
   Error error{common_code(answers), "no sentinel answers: "};
-  error.unsent = std::all_of(answers.begin(), answers.end(), [](const SentinelAnswer& one) {
+  error.reach = Reach::nothing;
+  for (const SentinelAnswer& one : answers) {
     const Error& why = one.word.error();
-    return why.unsent || why.code == Errc::timed_out;
-  });
+    // A silent sentinel was asked for the master, but has got no claim.
+    const bool silent = why.code == Errc::timed_out && why.reach == Reach::request;
+    error.reach = std::min(error.reach, silent ? Reach::connection : why.reach);
+  }
   if (error.code == Errc::bad_config) return answers.front().word.error();
   for (const SentinelAnswer& one : answers)
     error.text += (&one == &answers.front() ? "" : "; ") + one.word.error().text;

@@ -191,13 +191,13 @@ Result<void> SqliteStore::transact(const std::vector<LockName>& names,
                                    Time limit,
                                    const Change& change) {
   const Time sent_at = BootClock::now();
-  if (auto ready = connect(); !ready) return unsent(ready.error());
+  if (auto ready = connect(); !ready) return reached(Reach::nothing, ready.error());
   db_->shorten_log();
   const auto failed = [&](const Error& error) {
     db_->roll_back();
     return error;
   };
-  if (auto begun = db_->begin_write(limit); !begun) return unsent(begun.error());
+  if (auto begun = db_->begin_write(limit); !begun) return reached(Reach::nothing, begun.error());
   if (auto ready = prepare_tables(); !ready) return failed(ready.error());
   const auto before = load_all(names);
   if (!before) return failed(before.error());

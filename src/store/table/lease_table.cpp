@@ -308,7 +308,7 @@ RevokeReply revoke(StoredLock& state, const RevokeOrder& order, const Moment& mo
 
 std::vector<std::string> supersede_holders(StoredLock& state, const HolderInfo& by) {
   std::vector<std::string> ids;
-  if (by.supersede != Supersede::holder) return ids;
+  if (by.supersede != Supersede::holder || state.frozen) return ids;
   for (auto& [owner, lease] : state.leases) {
     const bool may = std::all_of(lease.holds.begin(), lease.holds.end(), [](const auto& hold) {
       return hold.second.who.supersede == Supersede::holder;

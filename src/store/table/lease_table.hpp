@@ -39,8 +39,8 @@ ReleaseVerdict release(const States& states,
                        const ReleaseOptions& options,
                        const Moment& moment);
 RevokeReply revoke(StoredLock& state, const RevokeOrder& order, const Moment& moment);
-// Revokes the leases whose holds all say --supersede holder, if the waiter `by` says so, too.
-// Returns the ids of their holds.
+// Revokes the leases whose holds all say --supersede holder, if the waiter `by` says so, too; but
+// not while the name is frozen, when the waiter could not begin. Returns the ids of their holds.
 std::vector<std::string> supersede_holders(StoredLock& state, const HolderInfo& by);
 Holding freeze(StoredLock& state, const FreezeOrder& order, const Moment& moment);
 std::optional<Freeze> unfreeze(StoredLock& state, const Moment& moment);

@@ -1,8 +1,8 @@
 -- For acquire: --supersede. A claim ends claims that said so, too, and wait before it in its line;
 -- with "holder" it also revokes a holder that said "holder". A waiter that is superseded learns so
 -- at its next try: no state is needed but the line.
--- Needs types.lua, hold.lua, records.lua, claim.lua, claimed.lua, line.lua, leave_lines.lua,
--- revoked.lua.
+-- Needs types.lua, hold.lua, freeze.lua, records.lua, claim.lua, claimed.lua, line.lua,
+-- leave_lines.lua, revoked.lua.
 local supersede = supersede_in(me)
 
 -- Returns the reply to a claim that a later one in its line has superseded, and takes it out of its
@@ -21,9 +21,11 @@ local function superseded()
   return {'superseded', newest}
 end
 
--- Revokes the holder if all its holds said "holder".
+-- Revokes the holder if all its holds said "holder"; but not while the name is frozen, when the
+-- claim could not begin.
 local function supersede_holder(n)
   if supersede ~= 'holder' or not is_hash(n.lock) or not is_hash(n.holds) then return end
+  if freeze_of(n.holds) then return end
   local refuses, chosen = {}, {}
   local all = redis.call('HGETALL', n.holds)
   for i = 1, #all, 2 do
