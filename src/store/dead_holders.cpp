@@ -79,6 +79,22 @@ std::vector<Reclaimed> DeadHolders::release(
   return released;
 }
 
+// For a refused claim of one of several names: looks at the names but `shown`, and releases the
+// dead holders of the first that has some.
+std::vector<Reclaimed> DeadHolders::release_elsewhere(LockStore& store,
+                                                      const Claim& claim,
+                                                      std::size_t shown,
+                                                      Time limit) {
+  for (std::size_t i = 0; i < claim.names.size() && !denied_; ++i) {
+    if (i == shown) continue;
+    const auto holding = store.inspect(claim.names[i], limit);
+    if (!holding) break;
+    auto released = release(store, claim.names[i], i, *holding, limit);
+    if (!released.empty()) return released;
+  }
+  return {};
+}
+
 event::Acquired DeadHolders::acquire(LockStore& store,
                                      const Claim& claim,
                                      Queueing queueing,
@@ -90,6 +106,8 @@ event::Acquired DeadHolders::acquire(LockStore& store,
     if (refusal == nullptr) break;
     const std::size_t which = refusal->which;
     auto released = release(store, claim.names.at(which), which, refusal->holding, limit);
+    if (released.empty() && claim.one_from)
+      released = release_elsewhere(store, claim, which, limit);
     if (released.empty()) break;
     std::move(released.begin(), released.end(), std::back_inserter(event.reclaimed));
     event.answer = store.acquire(claim, queueing, limit);

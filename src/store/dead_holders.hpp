@@ -14,7 +14,8 @@ namespace dlock {
 class DeadHolders {
  public:
   // Acquires as LockStore::acquire() does. If a dead holder (core/dead_holder.hpp) is in the way,
-  // releases its hold and tries again.
+  // releases its hold and tries again. A claim of one of several names also looks at the names
+  // that the refusal does not show, each in a call of its own.
   event::Acquired acquire(LockStore& store, const Claim& claim, Queueing queueing, Time limit);
   // Inspects a name, whose index is `which`. If it has a dead holder, releases that hold and looks
   // again.
@@ -28,6 +29,11 @@ class DeadHolders {
                                  Time limit);
 
  private:
+  std::vector<Reclaimed> release_elsewhere(LockStore& store,
+                                           const Claim& claim,
+                                           std::size_t shown,
+                                           Time limit);
+
   bool denied_ = false;  // the store has refused a release, so no other is tried
 };
 

@@ -118,6 +118,7 @@ inline HoldRecord record_from(std::string id, const Json& object) {
   record.who.reason = short_text_at(object, "reason");
   record.who.machine = short_text_at(object, "machine");
   record.who.supersede = parse_supersede(short_text_at(object, "supersede"));
+  record.who.came_ms = wall_ms_at(object, "came_ms");
   record.who.guard = static_cast<long>(whole_number(object, "guard", k_most_signed).value_or(0));
   record.who.group = static_cast<long>(whole_number(object, "group", k_most_signed).value_or(0));
   record.token = whole_number(object, "token", k_most_signed).value_or(0);
@@ -140,6 +141,7 @@ inline Json object_from(const HolderInfo& who, Duration ttl) {
               {"ttl_ms", to_ms(ttl)}};
   if (!who.machine.empty()) object["machine"] = who.machine;
   if (who.supersede != Supersede::nothing) object["supersede"] = supersede_word(who.supersede);
+  if (who.came_ms != 0) object["came_ms"] = who.came_ms;
   if (who.group != 0) {
     object["guard"] = who.guard;
     object["group"] = who.group;

@@ -74,6 +74,7 @@ std::string holder_json(const HolderInfo& who, Duration ttl) {
   members.add("ttl_ms", to_ms(ttl));
   if (!who.machine.empty()) members.add("machine", who.machine);
   if (who.supersede != Supersede::nothing) members.add("supersede", supersede_word(who.supersede));
+  if (who.came_ms != 0) members.add("came_ms", who.came_ms);
   return '{' + members.take() + '}';
 }
 
@@ -139,6 +140,7 @@ Json object_from(const Waiter& waiter) {
   if (waiter.slots > 0) object["slots"] = waiter.slots;
   object.update(object_from(waiter.who, Duration::zero()));
   object.erase("ttl_ms");
+  object.erase("came_ms");  // a place in line has a time of its own, and keeps its text
   return object;
 }
 

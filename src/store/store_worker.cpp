@@ -94,6 +94,10 @@ StoreAnswer ClaimCalls::carry_out(LockStore& store, const action::Ask& ask) {
       auto event = dead_holders_.acquire(store, claim_, ask.queueing, ask.limit);
       if (const auto* grant = event.answer ? std::get_if<Grant>(&*event.answer) : nullptr)
         holds_ = grant->holds;
+      const auto* const refusal = event.answer ? std::get_if<Refusal>(&*event.answer) : nullptr;
+      const bool supersedes = claim_.who.supersede != Supersede::nothing;
+      if (refusal != nullptr && supersedes && claim_.who.came_ms == 0)
+        claim_.who.came_ms = refusal->holding.now_ms;
       return event;
     }
     case What::watch:

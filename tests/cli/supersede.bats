@@ -42,6 +42,24 @@ suite server cli supervise line supersede
   assert_not_started
 }
 
+@test "supersede: a run that was suspended while its turn passed makes way for the newer holder" {
+  hold a
+  spawn old "$DLOCK" run --supersede holder a -- touch "$MARKER"
+  eventually 10s stands a 1
+  kill -STOP "$old_pid"
+  spawn newest "$DLOCK" run --supersede holder a -- sh -c 'touch "$0"; until [ -e "$1" ]; do sleep 0.1; done' \
+    "$T/newest" "$T/end"
+  eventually 10s stands a 2
+  let_go
+  eventually 20s test -e "$T/newest"
+  kill -CONT "$old_pid"
+  ends 20s old "exit 75"
+  grep -q 'superseded by' "$T/old.err"
+  touch "$T/end"
+  ends 20s newest "exit 0"
+  assert_not_started
+}
+
 @test "supersede: wrong usage, and stores that cannot" {
   run -64 --separate-stderr "$DLOCK" run -n --supersede waiting a -- true
   assert_stderr_has "--supersede needs a run that waits"

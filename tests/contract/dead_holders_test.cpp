@@ -4,6 +4,7 @@
 #include "store/dead_holders.hpp"
 
 #include "base/host_name.hpp"
+#include "base/user_name.hpp"
 #include "sys/boot.hpp"
 
 #include <sys/wait.h>
@@ -34,6 +35,7 @@ struct DeadRun {
   Taken take(Client& client, Claim claim) const {
     claim.who.host = host;
     claim.who.pid = dlock;
+    claim.who.user = user_name();
     Taken taken = client.take(claim);
     for (Hold& hold : taken.holds) {
       hold.who.machine = machine;
@@ -204,6 +206,28 @@ TEST_CASE("P42: a dead holder's slot goes to the next claim, the others stay tak
     CHECK(grant->holds.front().slot == dead.hold.slot);
     CHECK(grant_in(claims(next, claim_slot(2, name))) == nullptr);
     CHECK(client.release(living.hold) == ReleaseVerdict::released);
+  });
+}
+
+TEST_CASE("P42: of one of several names any may have a dead holder, not only the one shown") {
+  each_store_with(&StoreTraits::one_of, [](const Backing& backing) {
+    for (const std::size_t from : {0U, 1U, 2U}) {
+      Client living(backing);
+      Client dead(backing);
+      Client next(backing);
+      const std::vector<LockName> names{fresh_name(), fresh_name(), fresh_name()};
+      living.take(names[0]);
+      DeadRun().take(dead, claim_of(names[1]));
+      living.take(names[2]);
+      Claim claim = claim_of(names);
+      claim.one_from = from;
+      const auto event = claims(next, claim);
+      const Grant* const grant = grant_in(event);
+      REQUIRE(grant != nullptr);
+      CHECK(grant->holds.front().name == names[1]);
+      REQUIRE(event.reclaimed.size() == 1);
+      CHECK(event.reclaimed.front().which == 1);
+    }
   });
 }
 

@@ -120,6 +120,24 @@ TEST_CASE("supersede: with holder, a holder that said holder is revoked, and no 
   });
 }
 
+TEST_CASE("supersede: a holder hears that it is revoked, also by a claim that has waited before") {
+  each_superseding([](const Backing& backing) {
+    const LockName taken = fresh_name();
+    const LockName name = fresh_name();
+    Client other(backing);
+    Client holder(backing);
+    const Hold before = other.take(taken).hold;
+    const Hold hold = holder.take(superseding(claim_of(name), Supersede::holder)).hold;
+    InLine newest(backing, superseding(claim_of({taken, name}), Supersede::holder));
+    CHECK(other.release(before) == ReleaseVerdict::released);
+    holder.watch_hold(hold);
+    CHECK(holder.check(hold).verdict == RenewVerdict::held);
+    CHECK(newest.refused() == 1);
+    CHECK(holder.await_hand_off(soon()) == HandOff::changed);
+    CHECK(holder.check(hold).verdict == RenewVerdict::revoked);
+  });
+}
+
 TEST_CASE("supersede: a claim that does not wait revokes no holder") {
   each_superseding([](const Backing& backing) {
     const LockName name = fresh_name();
@@ -144,6 +162,52 @@ TEST_CASE("supersede: while a name is frozen its holder goes on, and is revoked 
     REQUIRE(holder.store().unfreeze(name, soon()).has_value());
     CHECK(newest.refused() == 1);
     CHECK(holder.renew(hold).verdict == RenewVerdict::revoked);
+  });
+}
+
+// As after a time in which the store has not heard from it, such as a suspend.
+TEST_CASE("supersede: a claim that has lost its place makes way for what came after it") {
+  each_superseding([](const Backing& backing) {
+    for (const Supersede what : {Supersede::waiting, Supersede::holder}) {
+      for (const bool holds : {false, true}) {
+        const LockName name = fresh_name();
+        Client first(backing);
+        const Hold hold = first.take(name).hold;
+        InLine old(backing, superseding(claim_of(name), what));
+        const Refusal refusal = old.client.must_be_busy(old.claim);
+        REQUIRE(refusal.holding.now_ms > 0);
+        old.claim.who.came_ms = refusal.holding.now_ms - 1;  // the store counts whole ms
+        old.client.leave(old.claim);
+        InLine newest(backing, superseding(from_host("newest", claim_of(name)), what));
+        CHECK(newest.refused() == 1);
+        if (holds) {
+          CHECK(first.release(hold) == ReleaseVerdict::released);
+          const Hold its = newest.enter().hold;
+          check_superseded(old, "newest");
+          CHECK(newest.client.renew(its).verdict == RenewVerdict::renewed);
+        } else {
+          check_superseded(old, "newest");
+          CHECK(newest.refused() == 1);
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("supersede: a claim that came after the holder did is the newest") {
+  each_superseding([](const Backing& backing) {
+    const LockName name = fresh_name();
+    Client first(backing);
+    const Hold before = first.take(name).hold;
+    InLine holder(backing, superseding(claim_of(name), Supersede::holder));
+    holder.claim.who.came_ms = holder.client.must_be_busy(holder.claim).holding.now_ms - 1;
+    Client newest = in_line(backing);
+    Claim claim = superseding(claim_of(name), Supersede::holder);
+    claim.who.came_ms = newest.inspect(name).now_ms;
+    CHECK(first.release(before) == ReleaseVerdict::released);
+    const Hold hold = holder.enter().hold;  // granted after the newest came
+    CHECK_FALSE(newest.must_be_busy(claim).superseded_by.has_value());
+    CHECK(holder.client.renew(hold).verdict == RenewVerdict::revoked);
   });
 }
 

@@ -33,7 +33,10 @@ std::string waiter_of(const Claim& claim, Queueing queueing) {
     text += R"("mode":")" + std::string(stored_mode(claim.mode)) + R"(",)";
   }
   if (claim.mode == Mode::slots) text += R"("slots":)" + std::to_string(claim.slots) + ',';
-  return text + holder_json(claim.who, claim.ttl).substr(1);
+  if (claim.who.came_ms == 0) return text + holder_json(claim.who, claim.ttl).substr(1);
+  HolderInfo who = claim.who;
+  who.came_ms = 0;  // the text must stay the same while the claim waits
+  return text + holder_json(who, claim.ttl).substr(1);
 }
 
 }  // namespace

@@ -181,8 +181,8 @@ Result<AcquireReply> acquire(const States& states,
     leave(states, claim, moment);
     return AcquireReply(*done);
   }
-  if (const Place* const newer = superseding(states, claim)) {
-    Refusal refusal{.superseded_by = newer->waiter.who};
+  if (const HolderInfo* const newer = superseding(states, claim)) {
+    Refusal refusal{.superseded_by = *newer};
     leave(states, claim, moment);
     return AcquireReply(std::move(refusal));
   }

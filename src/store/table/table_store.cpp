@@ -110,7 +110,8 @@ Result<AcquireReply> TableStore::acquire(const Claim& claim, Queueing queueing, 
     if (keeps_again && refusal != nullptr) step.writes = true;
     if (refusal != nullptr && refusal->place > 0) {
       step.wakes = lease_table::supersede_holders(*states[refusal->which], claim.who);
-      step.writes = step.writes || !step.wakes.empty();
+      step.tells = !step.wakes.empty();
+      step.writes = step.writes || step.tells;
     }
     return step;
   });

@@ -91,15 +91,28 @@ bool turn_began(const Line& before, const Line& after) {
   return old != before.end() && first.alive_until < old->alive_until;
 }
 
-const Place* superseding(const States& states, const Claim& claim) {
+const HolderInfo* superseding(const States& states, const Claim& claim) {
+  const std::int64_t came = claim.who.came_ms;
   if (claim.who.supersede == Supersede::nothing) return nullptr;
-  const Place* newest = nullptr;
+  const HolderInfo* newest = nullptr;
+  const auto note = [&](const HolderInfo& who) {
+    if (who.supersede != Supersede::nothing) newest = &who;
+  };
   for (const StoredLock* state : states) {
     const Line& line = state->line;
     const std::uint64_t place = number_of(line, waiter_id(claim));
-    if (place == 0) continue;
-    for (std::uint64_t i = place; i < line.size(); ++i)  // the index of the one behind is `place`
-      if (line[i].waiter.who.supersede != Supersede::nothing) newest = &line[i];
+    for (std::uint64_t i = 0; i < line.size(); ++i) {  // the index of the one behind is `place`
+      const bool is_behind = place > 0 ? i >= place : came > 0 && line[i].waiter.since_ms > came;
+      if (is_behind) note(line[i].waiter.who);
+    }
+    if (came == 0) continue;
+    for (const auto& [owner, lease] : state->leases) {
+      if (owner == claim.owner) continue;
+      for (const auto& [serial, record] : lease.holds) {
+        const std::int64_t its = record.who.came_ms > 0 ? record.who.came_ms : record.since_ms;
+        if (its > came) note(record.who);
+      }
+    }
   }
   return newest;
 }

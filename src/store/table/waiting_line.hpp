@@ -44,9 +44,10 @@ void offer(StoredLock& state, StoreTime now, const std::string& me = {});
 // look.
 bool turn_began(const Line& before, const Line& after);
 
-// Returns the last waiter that supersedes the claim: it came later into one of the claim's lines,
-// and both said --supersede. Null: the claim goes on.
-const Place* superseding(const States& states, const Claim& claim);
+// Returns a run that supersedes the claim: it came later than the claim, and waits for or holds one
+// of its names, and both said --supersede. A claim that was silent for too long has lost its place;
+// so it is compared with all others by the time when it came first. Null: the claim goes on.
+const HolderInfo* superseding(const States& states, const Claim& claim);
 
 struct RefusedClaim {
   const Claim& claim;

@@ -14,7 +14,8 @@
 --                                  waits for the first in line, or -1; 1 if an ancestor holds it
 --                                  in a mode that we cannot join
 --         {'done', ms}              --once-per: so long ago the oldest success was granted
---         {'superseded', waiter}    a later claim in line has superseded this one (--supersede)
+--         {'superseded', record}    a later claim has superseded this one (--supersede): the
+--                                  record of the waiter or the hold
 --         {'lost', which}           a hold on which the caller relies was lost: it was revoked, or
 --                                   is gone and was not released
 --
