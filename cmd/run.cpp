@@ -73,6 +73,11 @@ Result<LeaseTerms> check_terms(const Settings& settings) {
     return Error{Errc::bad_usage,
                  "--supersede holder is for locks with one holder: not for " +
                      std::string(settings.mode == Mode::shared ? "-s" : "--slots")};
+  // A lost DLOCK_URL, as in a crontab, would let each run go on without the lock, or skip it.
+  if (settings.on_unavailable != OnUnavailable::fail && settings.url_place.empty())
+    return Error{Errc::bad_config,
+                 "no setting names a store, and on-unavailable refuses the default; set DLOCK_URL, "
+                 "or url in /etc/dlock/config.toml"};
   return LeaseTerms::check(settings.ttl, settings.kill_after, nesting());
 }
 

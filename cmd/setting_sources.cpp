@@ -40,8 +40,9 @@ const Setting* setting_of_variable(std::string_view variable) {
 // variables for its command, and Kubernetes sets others in all pods if a service is named dlock.
 bool is_no_setting(std::string_view variable) {
   const std::string_view rest = variable.substr(k_variable.size());
-  return variable == "DLOCK_CONFIG" || is_hold_variable(variable) || rest.starts_with("SERVICE_") ||
-         rest == "PORT" || rest.starts_with("PORT_");
+  return variable == "DLOCK_CONFIG" || is_hold_variable(variable) || rest == "EVENT" ||
+         rest == "OUTCOME" || rest.starts_with("SERVICE_") || rest == "PORT" ||
+         rest.starts_with("PORT_");
 }
 
 std::string unknown_variable(std::string_view variable) {

@@ -174,6 +174,7 @@ refute_stray() { run ! grep -q "left its process group\|descendants" "$T/$1.err"
   run -0 "$DLOCK" run a -- \
     sh -c 'DLOCK_NOTIFY=$HOOK DLOCK_NOTIFY_ON=granted,busy exec "$DLOCK" run b -- sleep 2'
   [ "$(cat "$T/status")" = 75 ] || fail "$(cat "$T/inner")"
+  run ! grep 'is no variable of dlock' "$T/inner"
   [ "$(told)" = told ]
   [ "$(grep -E '^DLOCK_(HELD|OWNER|TOKEN|TTL_MS|MODE|HOLDS|NOTIFY|NAME|EVENT)=' "$T/env" | sort | tr '\n' ' ')" = \
     "DLOCK_EVENT=granted DLOCK_NAME=b DLOCK_NOTIFY= " ] || fail "$(cat "$T/env")"

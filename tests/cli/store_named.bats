@@ -31,6 +31,15 @@ setup() {
   assert_stderr_has "the locks are in $here?db=0 (DLOCK_URL)"
 }
 
+@test "on-unavailable needs a store that a setting names" {
+  local policy
+  for policy in skip run; do
+    refused_config run --on-unavailable "$policy" x -- true
+    assert_stderr_has 'no setting names a store, and on-unavailable refuses the default; set DLOCK_URL'
+  done
+  REDIS_URL=$here run -0 "$DLOCK" run --on-unavailable run x -- true
+}
+
 @test "require-url refuses the default store, wherever it is said" {
   local command
   for command in 'run x -- true' list doctor 'force-release --yes x'; do
