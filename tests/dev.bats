@@ -34,6 +34,7 @@ counts_of() { # TAP
   run -2 ./dev lint no-such-thing
   run -2 ./dev setup no-such-thing
   run -2 python3 -B packaging/bench quick no-such-part
+  run -2 python3 -B packaging/bench quick other
 }
 
 @test "setup --check only looks, and says nothing is missing when nothing is" {
@@ -75,6 +76,11 @@ print(figures["commands"]["hand-off"]["in_scripts"]["median"] > 5)'
   assert_line --regexp "^\\['commands', 'machine', 'parts', 'scripts', 'uncontended', 'waiters'\\] Redis server.*[0-9]"
   assert_equal "${lines[*]:1}" \
     "unix socket True 20 tcp True 20 sqlite True 20 local True 20 True True True True True"
+  run -0 python3 -B "$bench" quick other --json others --svg plot --dlock "${DLOCK:-$BATS_TEST_DIRNAME/../build/dev/dlock}" \
+    --other "${DLOCK:-$BATS_TEST_DIRNAME/../build/dev/dlock}"
+  run -0 python3 -c 'import json
+print([0.5 < one["x_other"]["median"] < 2 for one in json.load(open("others"))["other"].values()])'
+  assert_output "[True, True, True, True]"
   run -0 python3 -B "$bench" --read figures --compare figures
   assert_line --regexp '^0 of [1-9][0-9]+ figures became slower than in figures$'
 }

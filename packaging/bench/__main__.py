@@ -96,6 +96,9 @@ def parts(found, servers, on_stores, folder, amount):
         "capacity": costs,
         "fleet": lambda: capacity.together(tcp, servers, folder, amount.fleet, amount.at_rest,
                                            costs()),
+        "other": lambda: single.beside_other(found, f"{folder}/other", amount.rounds),
+        "stores-other": lambda: single.beside_other(on_stores().rows, f"{folder}/other",
+                                                    amount.rounds // 3),
         "stores-costs": lambda: stores.costs(on_stores(), stamp, folder, amount),
         "stores-lines": lambda: stores.lines(on_stores(), stamp, folder, amount),
         "stores-rest": lambda: store_rest.rest(on_stores(), amount),
@@ -110,6 +113,7 @@ PARTS = ("uncontended", "instructions", "contended", "handoff", "waiters", "scri
          "waiter", "holder", "holders", "capacity", "fleet", "stores-costs")
 NAMED = ("stores-lines", "stores-rest", "stores-crash", "stores-faults", "quorum-alone",
          "quorum-crowds")
+OTHER = ("other", "stores-other")  # these need --other
 GROUPS = ("stores", "quorum")
 
 
@@ -120,6 +124,8 @@ def words():
                         + "; and these, which have to be named: " + " ".join(NAMED)
                         + f"; {' or '.join(GROUPS)}: all that begin so")
     parser.add_argument("--dlock", default="build/release/dlock", help="the program to measure")
+    parser.add_argument("--other", metavar="DLOCK", help="another dlock, as of an earlier commit, "
+                        "for the parts " + " and ".join(OTHER) + ": runs of both in turns")
     parser.add_argument("--json", default="build/bench.json", help="where the figures go")
     parser.add_argument("--svg", default="build/bench.svg", help="where the plot of waiters goes")
     parser.add_argument("--quorum-svg", default="build/quorum.svg",
@@ -131,8 +137,10 @@ def words():
                         help="measure nothing, show the figures of an earlier run")
     asked = parser.parse_args()
     for word in asked.words:
-        if word not in (*PARTS, *NAMED, *GROUPS, "quick"):
-            parser.error(f"there is no part {word}; there are {' '.join(PARTS + NAMED)}")
+        if word not in (*PARTS, *NAMED, *OTHER, *GROUPS, "quick"):
+            parser.error(f"there is no part {word}; there are {' '.join(PARTS + NAMED + OTHER)}")
+        if word in OTHER and not asked.other:
+            parser.error(f"{word} needs --other DLOCK")
     return asked
 
 
@@ -152,6 +160,8 @@ def measure(asked):
         # As it is installed: a copy. A linker writes a file in pieces, and of such a file the kernel
         # maps less at each page fault; that is a seventh of a run.
         dlock = shutil.copy(asked.dlock, os.path.join(folder, "dlock"))
+        if asked.other:
+            shutil.copy(asked.other, os.path.join(folder, "other"))
         result = {"machine": machine(dlock, folder), "parts": {}}
         with contextlib.ExitStack() as started:
             servers = started.enter_context(contextlib.closing(Servers(folder)))

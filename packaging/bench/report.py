@@ -59,6 +59,9 @@ PARTS = {
     "uncontended": (
         "One run of true, no other process wants the lock; goal: at most 1.15 x flock",
         ["ms", "x flock", "cpu ms", "cpu x flock"], ["ms", "x_flock", "cpu_ms", "cpu_x_flock"]),
+    **{part: ("One run of true by another dlock and by this one, in turns",
+              ["the other's ms", "ms", "x the other"], ["other_ms", "ms", "x_other"])
+       for part in ("other", "stores-other")},
     "instructions": (
         "Instructions of one run in user mode, without the command (callgrind); goal: 220000",
         ["instructions"], ["instructions"]),

@@ -87,6 +87,26 @@ def uncontended(found, rounds, more=None):
     return result
 
 
+def beside_other(found, program, rounds):
+    """One run of `program`, another dlock, and one of this dlock in turns, in each store. Which of
+    them is first changes each time."""
+    result = {}
+    for one in found:
+        if not one.store:
+            continue
+        words = one.command("alone", "true")
+        pair = ([program] + words[1:], words)
+        times = []
+        for round_ in range(rounds + WARM_UP):
+            order = (0, 1) if round_ % 2 == 0 else (1, 0)
+            took = {i: run_once(pair[i], one.environment)[0] for i in order}
+            if round_ >= WARM_UP:
+                times.append((took[0], took[1]))
+        result[one.name] = {"other_ms": figure([other for other, _ in times]),
+                            "ms": figure([ours for _, ours in times]), "x_other": ratio(times)}
+    return result
+
+
 def instructions(found):
     """What one run of each executes in user mode, by callgrind: the same on every machine with
     these libraries, busy or not. Without the command, and without the kernel."""

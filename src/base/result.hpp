@@ -49,6 +49,13 @@ inline Error reached(Reach reach, Error error) {
   return error;
 }
 
+// Returns how far the request of this error may have come: Error::reach, or less if the code says
+// that no server was there.
+inline Reach reach_of(const Error& error) {
+  const bool alone = error.code == Errc::no_such_host || error.code == Errc::not_listening;
+  return alone ? Reach::nothing : error.reach;
+}
+
 template <class T>
 class [[nodiscard]] Result {
  public:

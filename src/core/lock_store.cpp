@@ -46,11 +46,6 @@ Result<void> LockStore::raise(const Holds& /*holds*/, Time /*limit*/) {
   return Error{Errc::bad_usage, where() + " can be no member of a quorum"};
 }
 
-Reach reach_of(const Error& error) {
-  const bool alone = error.code == Errc::no_such_host || error.code == Errc::not_listening;
-  return alone ? Reach::nothing : error.reach;
-}
-
 Error lost_above(const LockName& name) {
   return {Errc::lost,
           "the hold of " + in_quotes(name.text()) +

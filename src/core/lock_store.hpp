@@ -337,10 +337,6 @@ class LockStore {
   virtual Result<std::optional<Freeze>> unfreeze(const LockName& name, Time limit) = 0;
 };
 
-// Returns how far the request of this error may have come: Error::reach, or less if the code says
-// that no server was there.
-Reach reach_of(const Error& error);
-
 // Returns the error for a claim that relies on a hold of this name, which was lost
 // (Claim::relies_on).
 Error lost_above(const LockName& name);

@@ -5,6 +5,7 @@
 #include "store/url/host_port.hpp"
 #include "sys/poll_limit.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace dlock {

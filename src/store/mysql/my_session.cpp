@@ -7,6 +7,7 @@
 #include "store/server_search.hpp"
 #include "sys/poll_limit.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace dlock {
