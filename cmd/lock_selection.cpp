@@ -15,6 +15,11 @@ Error refused(const std::string& why) {
   return {Errc::bad_usage, why};
 }
 
+// The record by which a freeze keeps the name has no token, as it is of no run.
+bool is_of_freeze(const HoldRecord& hold) {
+  return hold.kept && hold.token == 0;
+}
+
 }  // namespace
 
 Result<LockSelection> LockSelection::of(const CommandLine& line) {
@@ -46,6 +51,7 @@ Result<LockSelection> LockSelection::of(const CommandLine& line) {
 bool LockSelection::has(const Holding& holding) const {
   if (!host_ && !user_) return true;
   return std::any_of(holding.holds.begin(), holding.holds.end(), [this](const HoldRecord& hold) {
+    if (is_of_freeze(hold)) return false;
     return (!host_ || hold.who.host == *host_) && (!user_ || hold.who.user == *user_);
   });
 }

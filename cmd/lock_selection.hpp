@@ -20,7 +20,8 @@ class LockSelection {
 
   Format format() const { return format_; }
   // Returns whether a hold, or what --min-hold keeps of one, is by the chosen user on the chosen
-  // host. A holder that is not dlock has neither, so it is shown only if nothing is chosen.
+  // host. A holder that is not dlock has neither, so it is shown only if nothing is chosen; so is a
+  // lock that only a freeze keeps, as who froze it holds nothing.
   bool has(const Holding& holding) const;
 
  private:

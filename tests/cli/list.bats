@@ -33,6 +33,21 @@ record_of() {
   "$DLOCK" release mine theirs other
 }
 
+@test "list --host, --user and --mine leave out what is only frozen, as a freezer holds nothing" {
+  eval "$("$DLOCK" acquire held)"
+  "$DLOCK" freeze --for 1h held
+  "$DLOCK" freeze --for 1h idle
+  "$DLOCK" run --min-hold 1h kept -- true
+  names() { "$DLOCK" list --names "$@" | sort | xargs; }
+  [ "$(names)" = "held idle kept" ]
+  [ "$(names --mine)" = "held kept" ]
+  [ "$(names --host "$(hostname)")" = "held kept" ]
+  [ "$(names --user "$(id -un)")" = "held kept" ]
+  "$DLOCK" release held
+  [ "$(names --mine)" = kept ]
+  [ "$(names)" = "held idle kept" ]
+}
+
 @test "list --names is for xargs: with -0 every name arrives whole" {
   for name in 'two words' "a'quote" plain; do r set "dlock:$name" x >/dev/null; done
   run -0 bash -c '"$DLOCK" list --names --null | xargs -0 -n 1 printf "<%s>\n" | sort'
