@@ -313,6 +313,8 @@ Result<void> want_one(Claim& claim, const Settings& settings) {
     return Error{Errc::bad_usage,
                  "--supersede and --or contradict each other: a run that waits for one of several "
                  "locks has no single one before it"};
+  // If only one name is left, as of `--or a a`, the claim is that of a single name.
+  if (claim.names.size() == 1) return {};
   claim.one_from = random_seed() % claim.names.size();
   return {};
 }

@@ -277,14 +277,11 @@ Result<void> check(const CommandLine& line) {
   return {};
 }
 
-// One of several names: each is given once, and none beside it has to be taken too.
+// One of several names: no lock beside it has to be taken too.
 Result<void> check_alternatives(const CommandLine& line) {
   if (line.or_names.empty()) return {};
   if (!line.and_names.empty())
     return usage("--and and --or contradict each other: all of several locks, or one of them");
-  for (auto name = line.names.begin(); name != line.names.end(); ++name)
-    if (std::find(line.names.begin(), name, *name) != name)
-      return usage("--or: the lock name " + in_quotes(shortened(*name, 40)) + " is given twice");
   return {};
 }
 

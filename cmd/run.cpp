@@ -205,9 +205,10 @@ ExitStatus run_command(const CommandLine& line, const Settings& settings) {
   claim.renewed = settings.renew;
   claim.who.supersede = settings.supersede;
   if (!claim.ancestors.empty()) claim.who.machine = pid_space();
-  const bool one_of = !line.or_names.empty();
-  if (auto wanted = one_of ? want_one(claim, settings) : Result<void>(); !wanted)
+  const bool has_or = !line.or_names.empty();
+  if (auto wanted = has_or ? want_one(claim, settings) : Result<void>(); !wanted)
     return report(wanted.error(), settings);
+  const bool one_of = claim.one_from.has_value();
   const auto fits = check_store(*ready->store, claim, settings.min_hold);
   if (!fits) return report(fits.error(), settings);
   const std::optional<ResultFile> result = prepare_result(settings);

@@ -154,10 +154,25 @@ name_of() { of "$1" DLOCK_NAME; }
   go a
 }
 
+@test "a name that is given twice counts once" {
+  local url
+  for url in "$DLOCK_URL" "sqlite://$T/twice.db" "local://$T/twice"; do
+    DLOCK_URL=$url run -0 "$DLOCK" run --or a --or a a -- sh -c 'echo "$DLOCK_NAME"; "$DLOCK" run -n a -- echo nested'
+    assert_output $'a\nnested'
+  done
+  enter a a
+  refused 75 '^dlock: "a" is busy: ' -n --or a a
+  run -0 "$DLOCK" run -n --or b --or b --or a a -- sh -c 'echo "$DLOCK_NAME"'
+  assert_output b
+  enter b b
+  refused 75 '"[ab]" and 1 other are busy' -n --or b --or b a
+  go a b
+  assert_no_keys
+}
+
 @test "what cannot be meant is refused before anything runs: 64" {
   refused 64 'and --or contradict each other' --and c --or b a
-  refused 64 '--or: the lock name "a" is given twice' --or a a
-  refused 64 '"b" is given twice' --or b --or b a
+  refused 64 '--once-per and --or contradict each other' --once-per 1h --or a a
   refused 64 '--once-per and --or contradict each other' --once-per 1h --or b a
   refused 64 '--supersede and --or contradict each other' --supersede waiting --or b a
   local more=()
