@@ -129,7 +129,9 @@ std::string last_text(const LastRun& last, std::int64_t now_ms) {
     text += " after a wait of " + format_duration(*last.waited);
   text += ", ended " + between(last.ended_ms, now_ms) + " ago: " + end_text(last) + "\n";
   if (last.later_is_silent)
-    text += "  a later run did not report its end: it was killed, or lost its lease\n";
+    text +=
+        "  a later run did not report its end: it was killed, lost its lease, or ran with "
+        "--keep-last 0\n";
   return text;
 }
 

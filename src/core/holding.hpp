@@ -116,8 +116,8 @@ struct LastRun {
   std::optional<int> exit_status = {};  // of the command
   std::optional<int> signal = {};       // the signal that ended the command
   std::optional<Duration> waited = {};  // for the lock
-  // The lock was granted again since then, and is free, but that run has not reported its end: it
-  // was killed, or its lease ended before its release.
+  // The lock was granted again since then, and is free, but that run has not reported its end, as
+  // one that was killed or had --keep-last 0. Always false in etcd and ZooKeeper.
   bool later_is_silent = false;
 };
 

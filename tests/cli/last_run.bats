@@ -41,12 +41,20 @@ LAST='dlock:last:{dlock:job}'
   eventually 10s not "$DLOCK" inspect -q job
   run -0 "$DLOCK" inspect job
   assert_output --partial ': exit status 0'
-  assert_line '  a later run did not report its end: it was killed, or lost its lease'
+  assert_line '  a later run did not report its end: it was killed, lost its lease, or ran with --keep-last 0'
   run -0 "$DLOCK" run job -- true
   run -0 "$DLOCK" inspect job
   refute_output --partial 'a later run'
 }
 not() { ! "$@"; }
+
+@test "the last run: one with --keep-last 0 does not report its end, and the line names that cause, too" {
+  run -0 "$DLOCK" run job -- true
+  run -1 "$DLOCK" run --keep-last 0 job -- false
+  run -0 "$DLOCK" inspect job
+  assert_output --partial ': exit status 0'
+  assert_line '  a later run did not report its end: it was killed, lost its lease, or ran with --keep-last 0'
+}
 
 @test "the last run: what never ran leaves none; what could not start, was stopped or was skipped says so" {
   hold other
