@@ -67,7 +67,8 @@ Result<LeaseTerms> check_terms(const Settings& settings) {
   }
   const bool waits = !settings.nonblock && settings.wait != Duration::zero();
   if (settings.supersede != Supersede::nothing && !waits)
-    return Error{Errc::bad_usage, "--supersede needs a run that waits: leave -n out"};
+    return Error{Errc::bad_usage,
+                 "--supersede needs a run that waits: leave -n out, or say --supersede none"};
   const bool alone = settings.mode == Mode::plain || settings.mode == Mode::exclusive;
   if (settings.supersede == Supersede::holder && !alone)
     return Error{Errc::bad_usage,

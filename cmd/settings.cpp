@@ -206,8 +206,11 @@ Result<void> set_on_unavailable(Settings& settings, std::string_view value) {
 }
 
 Result<void> set_supersede(Settings& settings, std::string_view value) {
-  return set_word(
-      settings.supersede, value, {{"waiting", Supersede::waiting}, {"holder", Supersede::holder}});
+  return set_word(settings.supersede,
+                  value,
+                  {{"none", Supersede::nothing},
+                   {"waiting", Supersede::waiting},
+                   {"holder", Supersede::holder}});
 }
 
 Result<void> set_contain(Settings& settings, std::string_view value) {
@@ -290,7 +293,7 @@ constexpr auto k_settings = std::to_array<Setting>({
      "exit status when the lock is busy (default 75)", k_wait, &set_conflict_exit_code},
     {"max-waiters", "--max-waiters", "N",
      "give up at once if N waiters are in line already", k_take, &set_max_waiters},
-    {"supersede", "--supersede", "waiting|holder",
+    {"supersede", "--supersede", "none|waiting|holder",
      "the newest run wins: end those that wait, or also hold, and said so, too", k_run,
      &set_supersede},
     {"ttl", "--ttl", "DUR",

@@ -26,7 +26,7 @@ _dlock_takes() {
       takes='auto always never'
       ;;
     --supersede)
-      takes='waiting holder'
+      takes='none waiting holder'
       ;;
     --signal)
       takes='TERM INT HUP QUIT USR1 USR2 KILL'

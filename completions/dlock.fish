@@ -122,7 +122,7 @@ complete -c dlock -n '__dlock_in run acquire wait' -s n -l nb -l nonblock -d 'Gi
 complete -c dlock -n '__dlock_in run acquire wait' -s w -l wait -l timeout -x -d 'Give up after DUR; 0 is -n (default: wait for ever)'
 complete -c dlock -n '__dlock_in run acquire wait' -s E -l conflict-exit-code -x -d 'Exit status when the lock is busy (default 75)'
 complete -c dlock -n '__dlock_in run acquire' -l max-waiters -x -d 'Give up at once if N waiters are in line already'
-complete -c dlock -n '__dlock_in run' -l supersede -x -a 'waiting holder' -d 'The newest run wins: end those that wait, or also hold, and said so, too'
+complete -c dlock -n '__dlock_in run' -l supersede -x -a 'none waiting holder' -d 'The newest run wins: end those that wait, or also hold, and said so, too'
 complete -c dlock -n '__dlock_in run acquire' -l ttl -x -d 'The lease (default 30s, at least 1s)'
 complete -c dlock -n '__dlock_in run' -s k -l kill-after -x -d 'From TERM to KILL (default a third of ttl, at most 10s)'
 complete -c dlock -n '__dlock_in run' -l signal -x -a 'TERM INT HUP QUIT USR1 USR2 KILL' -d 'The first signal when CMD must stop (default TERM)'

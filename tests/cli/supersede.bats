@@ -60,6 +60,35 @@ suite server cli supervise line supersede
   assert_not_started
 }
 
+@test "supersede: none, the default, switches off what a file or the environment sets" {
+  local file
+  file=$(mktemp -p "$T") && echo 'supersede = "holder"' >"$file"
+  local -x DLOCK_CONFIG=$file
+  local words
+  for words in "-n a" "--or b a" "-s a" "--slots 2 a" "--url local://$T/locks a"; do
+    # shellcheck disable=SC2086  # words
+    run -64 "$DLOCK" run $words -- touch "$MARKER"
+    assert_not_started
+    # shellcheck disable=SC2086
+    run -0 "$DLOCK" run --supersede none $words -- true
+    # shellcheck disable=SC2086
+    DLOCK_SUPERSEDE=none run -0 "$DLOCK" run $words -- true
+  done
+  run -64 --separate-stderr "$DLOCK" run -n a -- true
+  assert_stderr_has "leave -n out, or say --supersede none"
+  echo 'supersede = "none"' >"$file"
+  run -0 "$DLOCK" run -n a -- true
+  hold a
+  spawn old env DLOCK_SUPERSEDE=waiting "$DLOCK" run a -- true
+  eventually 10s stands a 1
+  spawn later "$DLOCK" run a -- true
+  eventually 10s stands a 2
+  run -75 "$DLOCK" run -w 4s a -- true
+  let_go
+  ends 20s old "exit 0"
+  ends 20s later "exit 0"
+}
+
 @test "supersede: wrong usage, and stores that cannot" {
   run -64 --separate-stderr "$DLOCK" run -n --supersede waiting a -- true
   assert_stderr_has "--supersede needs a run that waits"
