@@ -73,6 +73,7 @@ errors_moved() {
   assert_stderr_has 'give them a common tag, as in "{t}a" and "{t}b", or nest'
   run -64 --separate-stderr "$DLOCK" run --or b a -- touch "$MARKER"
   assert_stderr_has '"a" and "b" are in different slots of this cluster ('
+  assert_stderr_has 'so no single step can choose one; give them a common tag, as in "{t}a" and "{t}b"; see dlock'
   for name in 'a{b' '}x' '{}z'; do
     run -64 --separate-stderr "$DLOCK" run "$name" -- touch "$MARKER"
     assert_one_line

@@ -76,6 +76,8 @@ calls() { o info commandstats | sed -nE "s/^cmdstat_$1:calls=([0-9]+),.*/\1/p" |
   assert_one_line
   assert_stderr_has '"a" and "b" are in different slots of this cluster ('
   assert_stderr_has 'give them a common tag, as in "{t}a" and "{t}b", or nest: dlock run a -- dlock run b -- …'
+  run -64 --separate-stderr "$DLOCK" run --or b a -- touch "$MARKER"
+  assert_stderr_has 'so no single step can choose one; give them a common tag, as in "{t}a" and "{t}b"; see dlock'
   assert_not_started
   run -64 "$DLOCK" inspect '}x'
   run -0 "$DLOCK" run --and '{t}b' '{t}a' -- true

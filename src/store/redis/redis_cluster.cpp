@@ -28,7 +28,15 @@ std::string glob_escaped(std::string_view text) {
 
 }  // namespace
 
-std::optional<Error> RedisStore::slot_trouble(const std::vector<Keys>& all) const {
+Result<Answer> RedisStore::explained(Result<Answer> answer,
+                                     const std::vector<Keys>& all,
+                                     bool one_of) const {
+  if (answer || answer.error().code != Errc::bad_usage) return answer;
+  if (auto trouble = slot_trouble(all, one_of)) return *trouble;
+  return Error{Errc::refused, answer.error().text};
+}
+
+std::optional<Error> RedisStore::slot_trouble(const std::vector<Keys>& all, bool one_of) const {
   const auto name = [&](const Keys& keys) { return keys.lock.substr(prefix_.size()); };
   for (const Keys& one : all) {
     if (in_one_slot(one)) continue;
@@ -41,14 +49,15 @@ std::optional<Error> RedisStore::slot_trouble(const std::vector<Keys>& all) cons
     const Keys& first = all.front();
     if (slot_of(one.lock) == slot_of(first.lock)) continue;
     const std::string names[] = {name(first), name(one)};
+    const std::string nest = "dlock run " + names[0] + " -- dlock run " + names[1] + " -- …";
     return Error{Errc::bad_usage,
                  in_quotes(names[0]) + " and " + in_quotes(names[1]) +
                      " are in different slots of this cluster (" +
                      std::to_string(slot_of(first.lock)) + " and " +
-                     std::to_string(slot_of(one.lock)) +
-                     "), so no single step can take both; give them a common tag, as in " +
+                     std::to_string(slot_of(one.lock)) + "), so no single step can " +
+                     (one_of ? "choose one" : "take both") + "; give them a common tag, as in " +
                      in_quotes("{t}" + names[0]) + " and " + in_quotes("{t}" + names[1]) +
-                     ", or nest: dlock run " + names[0] + " -- dlock run " + names[1] + " -- …"};
+                     (one_of ? "" : ", or nest: " + nest)};
   }
   return {};
 }

@@ -77,7 +77,8 @@ Result<std::string> RedisStore::key_of(const LockName& name) const {
   return key;
 }
 
-Result<std::vector<Keys>> RedisStore::keys_of(const std::vector<LockName>& names) const {
+Result<std::vector<Keys>> RedisStore::keys_of(const std::vector<LockName>& names,
+                                              bool one_of) const {
   std::vector<Keys> all;
   all.reserve(names.size());
   for (const LockName& name : names) {
@@ -86,7 +87,7 @@ Result<std::vector<Keys>> RedisStore::keys_of(const std::vector<LockName>& names
     all.emplace_back(std::move(*key));
   }
   if (all.size() > 1 && route_->is_cluster()) {
-    if (auto trouble = slot_trouble(all)) return *trouble;
+    if (auto trouble = slot_trouble(all, one_of)) return *trouble;
   }
   return all;
 }
@@ -107,18 +108,13 @@ Result<Answer> RedisStore::run_for_replicas(const Script& script,
                                             const std::vector<Keys>& all,
                                             const Words& keys,
                                             const Words& args,
-                                            Time limit) {
+                                            Time limit,
+                                            bool one_of) {
   if (!wanted_replicas_) {
     if (auto reached = client_.reach(keys.front(), limit); !reached) return reached.error();
   }
   replicas_ = wanted_replicas_.value_or(client_.likely_replicas());
-  return explained(client_.run(script, keys, args, limit, replicas_), all);
-}
-
-Result<Answer> RedisStore::explained(Result<Answer> answer, const std::vector<Keys>& all) const {
-  if (answer || answer.error().code != Errc::bad_usage) return answer;
-  if (auto trouble = slot_trouble(all)) return *trouble;
-  return Error{Errc::refused, answer.error().text};
+  return explained(client_.run(script, keys, args, limit, replicas_), all, one_of);
 }
 
 // Waits until enough replicas have the grant or renewal in `answer`. If only this server had it and
@@ -145,7 +141,8 @@ Result<void> RedisStore::confirm(const Answer& answer, Duration ttl, Time limit)
 }
 
 Result<AcquireReply> RedisStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
-  auto all = keys_of(claim.names);
+  const bool one_of = claim.one_from.has_value();
+  auto all = keys_of(claim.names, one_of);
   if (!all) return all.error();
   const std::string ttl_ms = std::to_string(to_ms(claim.ttl));
   const std::string record = holder_json(claim.who, claim.ttl).substr(1);
@@ -180,7 +177,7 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Queueing queueing, 
   }
   args.insert(args.end(), claim.relies_on.begin(), claim.relies_on.end());
   const Script& script = claim.one_from ? lua::k_acquire_one : lua::k_acquire;
-  auto answer = run_for_replicas(script, *all, keys, args, limit);
+  auto answer = run_for_replicas(script, *all, keys, args, limit, one_of);
   if (!answer) return answer.error();
   auto reply = read_claimed(claim, *answer, where());
   auto* const grant = reply ? std::get_if<Grant>(&*reply) : nullptr;

@@ -63,7 +63,8 @@ class RedisStore final : public LockStore {
         client_(route_, address, options.interrupt),
         subscriber_(route_, address, options.interrupt) {}
 
-  Result<std::vector<Keys>> keys_of(const std::vector<LockName>& names) const;
+  // `one_of`: only one of the names is wanted, as the text of an error has to know; so below.
+  Result<std::vector<Keys>> keys_of(const std::vector<LockName>& names, bool one_of = false) const;
   Result<std::vector<Keys>> keys_of(const Holds& holds) const;
   // Runs a script for the locks whose keys are `all`. `keys` and `args` are the script's.
   Result<Answer> run(const Script& script,
@@ -77,12 +78,15 @@ class RedisStore final : public LockStore {
                                   const std::vector<Keys>& all,
                                   const Words& keys,
                                   const Words& args,
-                                  Time limit);
-  Result<Answer> explained(Result<Answer> answer, const std::vector<Keys>& all) const;
+                                  Time limit,
+                                  bool one_of = false);
+  Result<Answer> explained(Result<Answer> answer,
+                           const std::vector<Keys>& all,
+                           bool one_of = false) const;
   // Waits until enough replicas have the writes. Errc::unconfirmed: too few replicas have them.
   Result<void> confirm(const Answer& answer, Duration ttl, Time limit);
   // Returns the error for names whose keys are not in one slot of a cluster; nullopt: they are.
-  std::optional<Error> slot_trouble(const std::vector<Keys>& all) const;
+  std::optional<Error> slot_trouble(const std::vector<Keys>& all, bool one_of = false) const;
   Result<void> list_of(RedisClient& client,
                        const std::string& pattern,
                        std::vector<std::string>& names,
