@@ -113,7 +113,10 @@ TEST_CASE("on-unavailable: a claim that may have reached a server fails, also if
     // Only the first try may have reached a server.
     Script script = away(policy);
     script.troubles.front().from = 1ms;
-    script.troubles.push_back({.until = 1ms, .kind = Trouble::Kind::answers_lost});
+    script.troubles.front().only = What::acquire;  // the undo succeeds
+    script.troubles.front().reach = Reach::nothing;
+    script.troubles.push_back(
+        {.until = 1ms, .kind = Trouble::Kind::error, .code = Errc::timed_out});
     World first(script);
     CHECK(ends_with(first.run(), "exit failed"));
     CHECK_FALSE(first.child_started());
