@@ -86,7 +86,7 @@ wipe_store() { rm -r "$ZOOKEEPER/0/data/version-2"; }
 by_number() { sed -E 's/(.*)(.{10})$/\2 \1/' | sort | sed -E 's/(.*) (.*)/\2\1/'; }
 
 @test "two names in either order, again and again: all run" { names_in_either_order; }
-@test "one of several names is refused before anything is sent: 64" { refuses_one_of ": it cannot choose one in a single step"; }
+@test "one of three names is held, and a waiter gets the first that is free" { one_of_several; }
 
 @test "a nested run that outlives its parent keeps the lock, in the same session, until it ends" {
   nested_run_outlives_its_parent
@@ -118,18 +118,19 @@ before() {
   PROXY=zookeeper://127.0.0.1:$(cat "$T/proxy.port")
 }
 lost_one() { [ "$(cat "$T/proxy.log")" = lost ] || fail "no answer was lost"; }
-# granted_once [WORD…]: the answer to the creation of the node was lost.
+# granted_once [WORD [OPTION…]]: the answer to the creation of the node was lost.
 granted_once() {
-  before create "$@"
-  run -7 "$DLOCK" --url "$PROXY" run -w 10 --ttl 4s a -- sh -c 'python3 "$0" "$1" children /a >"$2"; exit 7' \
-    "$PROGRAMS/zk.py" "$(port_of 0)" "$T/nodes"
+  before create ${1:+"$1"}
+  run -7 "$DLOCK" --url "$PROXY" run -w 10 --ttl 4s "${@:2}" a -- sh -c '
+    for name in a b; do python3 "$0" "$1" children "/$name"; done >"$2"; exit 7' "$PROGRAMS/zk.py" "$(port_of 0)" "$T/nodes"
   lost_one
   [ "$(wc -l <"$T/nodes")" = 1 ]
-  no_nodes a
+  no_nodes a && no_nodes b
 }
 
 @test "the answer to the claim is lost: it is granted once, and no node is left" { granted_once; }
 @test "the answers to the claim and to the connect are lost: it is granted once, and no node is left" { granted_once all; }
+@test "the answer to a claim of one of two names is lost: it holds one, and no node is left" { granted_once "" --or b; }
 
 @test "the answer to the claim is lost, and no other comes: 69, and its node goes with its session" {
   before create end

@@ -5,7 +5,7 @@
 # ZooKeeper has them by default: sessions from 4 s to 40 s.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load ../support/suite
-suite cli supervise ticker line store_cases zookeeper
+suite cli supervise ticker line store_cases pool zookeeper
 
 setup_file() {
   set_up_file
@@ -16,6 +16,10 @@ setup() {
   eventually 60s zookeeper_answers
 }
 teardown_file() { stop_zookeeper; }
+
+@test "with layout=kazoo one of three names is held, and a waiter gets the first that is free" {
+  DLOCK_URL="$DLOCK_URL/pool?layout=kazoo" one_of_several
+}
 
 @test "O02: the leader is killed during a run: the same session, and the command's own status" {
   local first session

@@ -22,6 +22,8 @@ class ZkOwners {
   struct Own {
     ZkSession session;
     std::set<std::string> nodes = {};  // paths of its nodes, as far as known
+    // A request that makes nodes got no answer, so it may still be carried out.
+    bool unsettled = false;
     bool is_of(std::int64_t owner) const { return owner == session.identity().number; }
   };
 

@@ -61,10 +61,9 @@ std::unique_ptr<ZkStore> ZkStore::open(const ZkAddress& address, const StoreOpti
 // Returns what this store does not support. A lock cannot be kept (--min-hold), because its node
 // ends with the session. A lease cannot become longer: its session could get a longer timeout, but
 // the next leader would know only the timeout with which the session was made. A waiter cannot be
-// superseded, because it would have to read all nodes behind its own. And no claim is granted one
-// of several names: a node of another name, which an earlier request has made, may not be seen yet.
+// superseded, because it would have to read all nodes behind its own.
 StoreTraits ZkStore::traits() const {
-  return {.one_of = false, .keep = false, .longer = false, .cheap_end = false, .supersede = false};
+  return {.keep = false, .longer = false, .cheap_end = false, .supersede = false};
 }
 
 Result<std::string> ZkStore::key_of(const LockName& name) const {
@@ -102,16 +101,15 @@ Result<void> ZkStore::read(const std::vector<LockName>& names, Time limit, const
 }
 
 Result<AcquireReply> ZkStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
-  if (claim.one_from)
-    return Error{Errc::bad_usage, where() + " cannot choose one of several names in one step"};
-  table_.begin(claim);
+  if (auto begun = table_.begin(claim, limit); !begun) return begun.error();
   auto reply = TableStore::acquire(claim, queueing, limit);
   if (reply) table_.end_idle(limit);
   return reply;
 }
 
 Result<void> ZkStore::leave(const Claim& claim, Queueing /*queueing*/, Time limit) {
-  auto left = TableStore::leave(claim, Queueing::listening, limit);
+  auto left = table_.settle(claim.owner, limit);
+  if (left) left = TableStore::leave(claim, Queueing::listening, limit);
   table_.quit_looker();
   return left;
 }
@@ -148,7 +146,7 @@ Result<void> ZkStore::transact(const std::vector<LockName>& names,
       if (claim != nullptr && !row.others.empty()) return open_to_others(row, where());
     const Moment moment = moment_of(*rows);
     std::vector<StoredLock> after = contender::states_of(rows->rows);
-    const bool drops = claim != nullptr && drop_part(*claim, after);
+    const bool drops = claim != nullptr && !claim->one_from && drop_part(*claim, after);
     const std::int64_t epoch =
         table_.epoch_for_grant(*rows, moment.wall_us, contender::largest_token(after));
     Step step = change(lease_table::pointers_to(after), moment);

@@ -59,11 +59,25 @@ std::string ZkTable::note_folder() const {
   return address_.chroot + '/' + std::string(k_notes);
 }
 
-void ZkTable::begin(const Claim& claim) {
+Result<void> ZkTable::begin(const Claim& claim, Time limit) {
   owner_ = claim.owner;
   ttl_ = claim.ttl;
+  wants_one_ = claim.one_from.has_value();
+  if (auto settled = settle(owner_, limit); !settled) return settled;
   // A nested run may join the hold of an ancestor, and then needs no session.
   if (claim.ancestors.empty()) owners_.of_claim(owner_, ttl_);
+  return {};
+}
+
+// Once a session is closed, the leader refuses what another server still has to send for it.
+Result<void> ZkTable::settle(const OwnerId& owner, Time limit) {
+  ZkOwners::Own* const own = owners_.find(owner);
+  if (own == nullptr || !own->unsettled) return {};
+  const auto closed = own->session.reattach({{.op = ZkOp::close_session}}, limit);
+  if (!closed) return closed.error();
+  if (auto error = own->session.error_in(closed->answers)) return *error;
+  end(own->session);
+  return {};
 }
 
 Time ZkTable::keep_at() const {

@@ -52,8 +52,12 @@ class ZkTable {
   bool is_taken(const LockName& name) const;
 
   // Begins a claim. From now on, calls are for this claim: its session owns new nodes, and load()
-  // reads with it.
-  void begin(const Claim& claim);
+  // reads with it. First settles an earlier request of the same claim.
+  Result<void> begin(const Claim& claim, Time limit);
+  // If a request for a claim of one of several names got no answer, it may still make a node, and
+  // the next request may not see that node. So this call ends the owner's session: then the node is
+  // gone or will not be made.
+  Result<void> settle(const OwnerId& owner, Time limit);
   // Returns the owner of the newest claim.
   const OwnerId& owner() const { return owner_; }
   // Ends the claim's session if it has no nodes.
@@ -123,6 +127,8 @@ class ZkTable {
   Error ends_sessions() const;
   std::string folder_of(std::string_view lock) const;
 
+  Result<bool> send(const Rows& rows, const ZkChange& change, Time limit);
+  Result<bool> know_session(Time limit);
   ZkSession& writer(const ZkChange& change);
   ZkSession& session_of(std::int64_t number, Duration made_for);
   Requests folders_for(const Rows& rows, const ZkChange& change) const;
@@ -149,6 +155,7 @@ class ZkTable {
   ZkSession looker_;
   OwnerId owner_;  // owner of the newest claim
   Duration ttl_{};
+  bool wants_one_ = false;  // the newest claim is for one of several names
   std::int64_t written_ = 0;
   std::map<std::string, std::string> values_;  // data of the nodes of our sessions, by path
   bool may_raise_ = true;                      // false: we may not write the epoch

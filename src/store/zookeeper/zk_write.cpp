@@ -59,6 +59,25 @@ ZkTable::Requests ZkTable::folders_for(const Rows& rows, const ZkChange& change)
 }
 
 Result<bool> ZkTable::write(const Rows& rows, const ZkChange& change, Time limit) {
+  if (!wants_one_ || change.made.empty()) return send(rows, change, limit);
+  if (auto known = know_session(limit); !known || !*known) return known;
+  auto sent = send(rows, change, limit);
+  if (ZkOwners::Own* const own = owners_.find(owner_)) own->unsettled = !sent;
+  return sent;
+}
+
+// Makes the claim's session, if no server is known to have made it: only a session whose number is
+// known can be ended if a request gets no answer. Returns false if the session has ended.
+Result<bool> ZkTable::know_session(Time limit) {
+  ZkSession& session = owners_.of_claim(owner_, ttl_).session;
+  if (session.identity().number != 0) return true;
+  const auto made = session.reattach({{.op = ZkOp::exists, .path = "/"}}, limit);
+  if (!made) return made.error();
+  if (made->expired) end(session);
+  return !made->expired;
+}
+
+Result<bool> ZkTable::send(const Rows& rows, const ZkChange& change, Time limit) {
   ZkSession& session = writer(change);
   Requests requests = folders_for(rows, change);
   const std::size_t folders = requests.size();
