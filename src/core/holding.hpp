@@ -54,7 +54,8 @@ struct HolderInfo {
   // set it in their claim, other runs with their first renewal.
   std::string machine = {};
   Supersede supersede = Supersede::nothing;  // which runs it may end, and may be ended by
-  // With `supersede`: when the store first refused the claim, by the store's wall clock; 0: never.
+  // With `supersede`: when the store first refused the claim, by the store's wall clock; 0: never,
+  // or the store has no clock (StoreTraits::one_clock).
   std::int64_t came_ms = 0;
   // The guard's pid and the command's process group, set by the first renewal of a run; 0: unknown.
   long guard = 0;

@@ -246,6 +246,7 @@ struct StoreTraits {
   bool tokens = true;         // fencing tokens; without them every token is 0
   bool line = true;           // Queueing, Claim::max_waiters; without it waiters have no order
   bool supersede = true;      // HolderInfo::supersede in claims
+  bool one_clock = true;      // the times in records of all hosts are of one clock
   bool replicas = false;      // a grant can wait until replicas have it (--replicas)
   bool detached = true;   // holds that outlive the process: the commands acquire, renew and release
   bool may_hang = false;  // a call may hang in the kernel (a disk), where no interrupt ends it

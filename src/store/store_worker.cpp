@@ -96,7 +96,7 @@ StoreAnswer ClaimCalls::carry_out(LockStore& store, const action::Ask& ask) {
         holds_ = grant->holds;
       const auto* const refusal = event.answer ? std::get_if<Refusal>(&*event.answer) : nullptr;
       const bool supersedes = claim_.who.supersede != Supersede::nothing;
-      if (refusal != nullptr && supersedes && claim_.who.came_ms == 0)
+      if (refusal != nullptr && supersedes && claim_.who.came_ms == 0 && store.traits().one_clock)
         claim_.who.came_ms = refusal->holding.now_ms;
       return event;
     }

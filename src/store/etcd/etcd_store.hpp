@@ -42,7 +42,7 @@ class EtcdStore final : public TableStore {
   // Returns the name itself. Errc::bad_usage: the name is "dlock-done" or begins with
   // "dlock-done/", like the keys that remember successes; such a key would look like a holder.
   // A note has a lease of its own, which is a further write of a majority.
-  StoreTraits traits() const override { return {.cheap_end = false}; }
+  StoreTraits traits() const override { return {.cheap_end = false, .one_clock = false}; }
   Result<std::string> key_of(const LockName& name) const override;
   Result<std::vector<std::string>> list(std::string_view glob, Time limit) override;
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;

@@ -63,7 +63,8 @@ std::unique_ptr<ZkStore> ZkStore::open(const ZkAddress& address, const StoreOpti
 // the next leader would know only the timeout with which the session was made. A waiter cannot be
 // superseded, because it would have to read all nodes behind its own.
 StoreTraits ZkStore::traits() const {
-  return {.keep = false, .longer = false, .cheap_end = false, .supersede = false};
+  return {
+      .keep = false, .longer = false, .cheap_end = false, .supersede = false, .one_clock = false};
 }
 
 Result<std::string> ZkStore::key_of(const LockName& name) const {
