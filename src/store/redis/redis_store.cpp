@@ -108,12 +108,12 @@ Result<Answer> RedisStore::run_for_replicas(const Script& script,
                                             const std::vector<Keys>& all,
                                             const Words& keys,
                                             const Words& args,
-                                            Time limit,
-                                            bool one_of) {
+                                            Time limit) {
   if (!wanted_replicas_) {
     if (auto reached = client_.reach(keys.front(), limit); !reached) return reached.error();
   }
   replicas_ = wanted_replicas_.value_or(client_.likely_replicas());
+  const bool one_of = &script == &lua::k_acquire_one;
   return explained(client_.run(script, keys, args, limit, replicas_), all, one_of);
 }
 
@@ -141,8 +141,7 @@ Result<void> RedisStore::confirm(const Answer& answer, Duration ttl, Time limit)
 }
 
 Result<AcquireReply> RedisStore::acquire(const Claim& claim, Queueing queueing, Time limit) {
-  const bool one_of = claim.one_from.has_value();
-  auto all = keys_of(claim.names, one_of);
+  auto all = keys_of(claim.names, claim.one_from.has_value());
   if (!all) return all.error();
   const std::string ttl_ms = std::to_string(to_ms(claim.ttl));
   const std::string record = holder_json(claim.who, claim.ttl).substr(1);
@@ -177,7 +176,7 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Queueing queueing, 
   }
   args.insert(args.end(), claim.relies_on.begin(), claim.relies_on.end());
   const Script& script = claim.one_from ? lua::k_acquire_one : lua::k_acquire;
-  auto answer = run_for_replicas(script, *all, keys, args, limit, one_of);
+  auto answer = run_for_replicas(script, *all, keys, args, limit);
   if (!answer) return answer.error();
   auto reply = read_claimed(claim, *answer, where());
   auto* const grant = reply ? std::get_if<Grant>(&*reply) : nullptr;

@@ -78,8 +78,7 @@ class RedisStore final : public LockStore {
                                   const std::vector<Keys>& all,
                                   const Words& keys,
                                   const Words& args,
-                                  Time limit,
-                                  bool one_of = false);
+                                  Time limit);
   Result<Answer> explained(Result<Answer> answer,
                            const std::vector<Keys>& all,
                            bool one_of = false) const;
