@@ -6,8 +6,7 @@
 // ends in both stores. Claims and releases are also repeated long after their answers.
 //
 // No answer depends on the speed of the machine: the game advances time in steps, and everything
-// that ends does so well before or after a step. A game in which the machine stood still is played
-// again.
+// ends well before or after a step. A game in which the machine stood still is played again.
 //
 // DLOCK_DIFFERENTIAL="SEED [GAMES]" plays other games; a failure prints its seed and its calls. Not
 // played here, but by ./dev scripts: what only Redisson or another program does, and waiters that
