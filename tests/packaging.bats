@@ -131,6 +131,27 @@ instructions_of_run() {
   [ "$output" -le 232000 ]
 }
 
+# How many pieces of 64 KiB the code lies in that one run of $build/dlock executes. The kernel maps one
+# piece at a page fault.
+pieces_of_run() {
+  env -i PATH="$PATH" HOME="$HOME" DLOCK_URL="$DLOCK_URL" valgrind --tool=lackey --trace-mem=yes \
+    --log-file="$BATS_TEST_TMPDIR/used.%p" "$build/dlock" run counted -- true
+  cat "$BATS_TEST_TMPDIR"/used.* | sed -nE 's/^I  (.*)[0-9a-f]{4},.*/\1/p' | sort -u | wc -l
+}
+
+@test "the code of a run lies side by side, in at most 20 pieces of 64 KiB" {
+  grep -q '^DLOCK_STATIC:BOOL=ON' "$build/CMakeCache.txt" || skip "a loader would be counted too"
+  grep -q '^DLOCK_CODE_ORDER:INTERNAL=1' "$build/CMakeCache.txt" || skip "this linker cannot do it"
+  start_redis
+  run -0 pieces_of_run # loads the scripts
+  rm "$BATS_TEST_TMPDIR"/used.*
+  run -0 pieces_of_run
+  stop_redis
+  echo "$output pieces; ./dev order makes the list of what a run uses anew"
+  assert_regex "$output" '^[0-9]+$'
+  [ "$output" -le 20 ]
+}
+
 @test "a start of the static program leaves the processor alone until TLS is wanted" {
   grep -q '^DLOCK_STATIC:BOOL=ON' "$build/CMakeCache.txt" || skip "the library is not in the program"
   [ "$(uname -m)" = x86_64 ] || skip "only there OpenSSL asks the processor at each start"

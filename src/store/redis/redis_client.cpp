@@ -17,7 +17,8 @@
 namespace dlock {
 namespace {
 
-constexpr std::size_t k_buffer_bytes = std::size_t{16} << 10;
+// The compiler touches each page of a buffer on the stack. A reply to a run has 100 bytes.
+constexpr std::size_t k_buffer_bytes = std::size_t{4} << 10;
 
 }  // namespace
 

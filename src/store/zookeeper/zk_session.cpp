@@ -19,7 +19,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t k_buffer_bytes = std::size_t{16} << 10;
+// The compiler touches each page of a buffer on the stack. A reply to a run has 200 bytes.
+constexpr std::size_t k_buffer_bytes = std::size_t{4} << 10;
 
 // The timeout of a session that only reads: it ends after this time without a request.
 constexpr Duration k_looker = std::chrono::seconds(30);
