@@ -38,6 +38,20 @@ without_times() { sed -E 's/[0-9]{13,16}/N/g'; }
   assert_output ""
 }
 
+@test "a release succeeds at once on a server that refuses the note" {
+  # shellcheck disable=SC2046  # words
+  r acl setuser worker reset on nopass '&*' +@all "~$K" "~$T" \
+    $(printf '~dlock:%s:* ' holds revoked line waiters 'done' released) >/dev/null
+  acquire a:1 s
+  BY=worker run -0 release a:1 s
+  assert_line -n 0 released
+  acquire a:1 s
+  BY=worker run -0 release a:1 s 0 60000 # a success
+  assert_line -n 0 released
+  run -0 noted
+  assert_output ""
+}
+
 @test "of readers and slots the largest token stays known" {
   local call first second
   for call in shared "slots 2"; do

@@ -168,6 +168,19 @@ dirty() { r info persistence | tr -d '\r' | sed -n 's/^rdb_changes_since_last_sa
   ttl_between "$T" 86000000 86400000
 }
 
+@test "the first token of an hour gets a day, a later one of that hour keeps its TTL" {
+  hour=8000002800000000  # in µs, and long after the server's time: so the next token is one more
+  r set "$T" $((hour - 1)) px 80000000
+  acquire o:1 s
+  assert_equal "$(token o:1 s)" $hour
+  ttl_between "$T" 86000000 86400000
+  release o:1 s
+  r pexpire "$T" 80000000
+  acquire o:1 s2
+  assert_equal "$(token o:1 s2)" $((hour + 1))
+  ttl_between "$T" 79000000 80000000
+}
+
 @test "renew 'renewed': both keys last from now, never shorter" {
   acquire o:1 s 5000
   run -0 renew o:1 s 20000

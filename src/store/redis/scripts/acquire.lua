@@ -57,7 +57,7 @@
 -- 1. Find holds that the claim or an ancestor already has, and recent successes.
 local done = once > 0 and 0  -- ms since the oldest success; false: a name has none
 for i, n in ipairs(names) do
-  local bad = missing_right(n)
+  local bad = missing_right(n, all_allowed)
   if bad then return bad end
   redis.call('ZCARD', n.line)  -- an error if another program uses this key
   redis.call('ZCARD', n.waiters)

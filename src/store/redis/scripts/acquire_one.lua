@@ -50,7 +50,7 @@ end
 -- 1. Find holds that the claim or an ancestor already has.
 local given_up = false  -- the claim has a hold that was revoked, and must not get another
 for i, n in ipairs(names) do
-  local refused = missing_right(n)
+  local refused = missing_right(n, all_allowed)
   if refused then return refused end
   -- An error if another program uses one of these keys.
   for _, key in ipairs({n.line, n.waiters}) do redis.call('ZCARD', key) end

@@ -1,7 +1,8 @@
 -- For acquire: the most frequent claims in as few commands as possible: a plain lock of one name
 -- without ancestors, where no lock or remains of one exist, and no line, or the claim is first in
--- line. The rest of acquire would do the same, and handles every other claim. This part comes
--- before those that only the rest needs, because a script creates all its functions at each call.
+-- line. The rest of acquire would do the same, and handles every other claim; also one that the
+-- server refused here, and it names the missing right. This part comes before those that only the
+-- rest needs, because a script creates all its functions at each call.
 -- Arguments are numbers in digits: converting a number to digits costs as much as a command.
 -- Needs time.lua, hold.lua, waiter.lua, claim.lua, token.lua, rights.lua.
 local function is_free(n)
@@ -15,9 +16,9 @@ local function is_free(n)
 end
 
 local function take_free(n)
-  local bad = next_token(n)
+  if not is_free(n) then return end
+  local bad = missing_right(n, hold_allowed) or take_token(n)
   if bad then return bad end
-  store_token(n)
   local record = new_record(n.next, now_ms_digits(), mode, nil, ARGV[4])
   redis.call('HSET', n.holds, id_of(owner, serial), record)
   redis.call('PEXPIRE', n.holds, decimal(ttl + outlast))
@@ -30,7 +31,6 @@ end
 local only = #KEYS == 7 and name_at(1, ARGV[11])  -- the claim's only name; claimed.lua uses it too
 
 if only and #ARGV == 12 and mode == 'exclusive' and once == 0 then
-  local bad = missing_right(only)
-  if bad then return bad end
-  if is_free(only) then return take_free(only) end
+  local done, reply = pcall(take_free, only)
+  if done and reply then return reply end
 end
