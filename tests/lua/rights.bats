@@ -116,15 +116,15 @@ as_worker() {
 }
 
 @test "a right that only a waiter needs is missed by a claim that would wait, at its first try" {
-  local right keys
+  local right before
   for right in get hlen hkeys zadd zrem zcard zrank zscore zrange zrangebyscore; do
     r flushall >/dev/null
     WITHOUT=-$right run -0 as_worker acquire h:1 s
     assert_line -n 0 granted
-    keys=$(r keys '*' | sort)
+    before=$(r keys '*' | sort)
     WITHOUT=-$right run as_worker acquire b:1 s
     assert_output --partial "NOPERM this user may not run '${right^^}' on "
-    assert_equal "$(r keys '*' | sort)" "$keys"
+    assert_equal "$(r keys '*' | sort)" "$before"
     WITHOUT=-$right run -0 as_worker renew h:1 s
     assert_output renewed
     WITHOUT=-$right run -0 as_worker release h:1 s
