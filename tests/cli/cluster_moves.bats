@@ -176,7 +176,7 @@ has_no_replica() { [ "$(node "$1" info replication | tr -d '\r' | grep '^connect
   eventually 10s ticking
   kill -KILL "${NODE_PIDS[owner]}"
   run -69 --separate-stderr "$DLOCK" run --connect-timeout 300ms $name -- touch "$MARKER"
-  assert_stderr_has "cannot reach redis://127.0.0.1:${NODE_PORTS[owner]}/0: connection refused; redis://"
+  assert_stderr_has "cannot reach 127.0.0.1:${NODE_PORTS[owner]}: connection refused; redis://"
   assert_stderr_has " says: MOVED "
   refute_stderr_has 'is it redis+cluster://'
   eventually 20s is_master $((owner + 3))

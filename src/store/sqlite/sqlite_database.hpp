@@ -23,6 +23,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -66,6 +67,7 @@ class SqliteDatabase {
   void roll_back();  // drops what the transaction has written
 
   // Runs one statement. `values` stand for its "?", in their order; `each` is called with each row.
+  // A statement is compiled the first time and kept.
   Result<void> run(std::string_view sql,
                    const std::vector<Value>& values = {},
                    const Each& each = {});
@@ -81,6 +83,9 @@ class SqliteDatabase {
  private:
   SqliteDatabase(std::string path, const Interrupt* interrupt)
       : path_(std::move(path)), interrupt_(interrupt) {}
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
   void begin(Time limit);
   Result<void> set_up();
   Error failed(std::string_view act) const;
@@ -91,6 +96,7 @@ class SqliteDatabase {
   std::string path_;
   const Interrupt* interrupt_;
   sqlite3* db_ = nullptr;
+  std::map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, std::less<>> statements_;
   Time limit_{};              // limit of the running call
   Time looks_again_{};        // time of the next test for an interrupt
   bool interrupted_ = false;  // an interrupt has ended the newest call
