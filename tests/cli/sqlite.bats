@@ -32,6 +32,12 @@ as_user() { setpriv --reuid="$1" --regid=nogroup --clear-groups env HOME=/ "$OUT
   [ "$(sqlite3 "$T/locks.db" 'SELECT count(*) FROM dlock_line')" = 0 ]
 }
 
+@test "the log, which each run reads, stays short" {
+  local i
+  for i in {1..150}; do "$DLOCK" run a -- true; done
+  [ "$(stat -c %s "$T/locks.db-wal")" -le $((120 * 4120)) ]
+}
+
 @test "a waiter that was killed does not keep run -n from a free lock" { dead_waiter_keeps_no_free_lock; }
 @test "waiters enter in the order of their arrival, and inspect lists them" { waiters_enter_in_order; }
 @test "a first waiter that is frozen is passed over, one that was killed as well" { first_waiter_is_passed_over; }

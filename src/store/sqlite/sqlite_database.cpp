@@ -28,9 +28,6 @@ namespace {
 // has: dlock's have 100, and the schema of the file (constraints, indexes) may add a few.
 constexpr int k_most_steps = 512;
 constexpr int k_steps_of_a_turn = 32;
-// In pages; a run writes two. Each run opens the file alone and reads the whole log: with SQLite's
-// default of 1000 a run takes a third more time.
-constexpr int k_long_log = 100;
 
 Errc meaning_of(int code, int number) {
   switch (code & 0xff) {
@@ -278,8 +275,8 @@ bool SqliteDatabase::has_moved() {
   return moved != 0;
 }
 
-void SqliteDatabase::shorten_log() {
-  if (log_pages_ < k_long_log) return;
+void SqliteDatabase::shorten_log(int least_pages) {
+  if (log_pages_ < least_pages) return;
   // Does not wait. If another process is writing, its checkpoint or a later one shortens the log.
   limit_ = BootClock::now();
   if (::sqlite3_wal_checkpoint_v2(db_, "main", SQLITE_CHECKPOINT_RESTART, nullptr, nullptr) ==
