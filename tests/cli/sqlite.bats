@@ -33,8 +33,7 @@ as_user() { setpriv --reuid="$1" --regid=nogroup --clear-groups env HOME=/ "$OUT
 }
 
 @test "the log, which each run reads, stays short" {
-  local i
-  for i in {1..150}; do "$DLOCK" run a -- true; done
+  for _ in {1..150}; do "$DLOCK" run a -- true; done
   [ "$(stat -c %s "$T/locks.db-wal")" -le $((120 * 4120)) ]
 }
 

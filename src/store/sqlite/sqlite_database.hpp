@@ -76,8 +76,8 @@ class SqliteDatabase {
   // no file. If so, other processes do not see what is written here.
   bool has_moved();
 
-  // Makes a checkpoint if the log has at least so many pages (a run writes two) and no other process
-  // is writing. Then the log is used from its start again. Waits for the disk.
+  // Makes a checkpoint if the log has at least so many pages (a run writes two) and no other
+  // process is writing. Then the log is used from its start again. Waits for the disk.
   void shorten_log(int least_pages);
 
  private:
