@@ -112,11 +112,14 @@ files_of_deb() {
   assert_whole "$root/usr" < <(files_of_deb)
 }
 
+run_under_valgrind() { # OPTION…
+  env -i PATH="$PATH" HOME="$HOME" DLOCK_URL="$DLOCK_URL" valgrind "$@" "$build/dlock" run counted -- true
+}
+
 # What one run of $build/dlock executes in user mode, without its command and its guard: the same at
 # each run and on a busy machine, unlike a time (packaging/bench/single.py counts so too).
 instructions_of_run() {
-  env -i PATH="$PATH" HOME="$HOME" DLOCK_URL="$DLOCK_URL" valgrind --tool=callgrind \
-    --callgrind-out-file=/dev/null "$build/dlock" run counted -- true 2>&1 |
+  run_under_valgrind --tool=callgrind --callgrind-out-file=/dev/null 2>&1 |
     sed -nE 's/.*Collected *: ([0-9]+)$/\1/p' | sort -n | tail -1
 }
 
@@ -134,8 +137,7 @@ instructions_of_run() {
 # How many pieces of 64 KiB the code lies in that one run of $build/dlock executes. The kernel maps one
 # piece at a page fault.
 pieces_of_run() {
-  env -i PATH="$PATH" HOME="$HOME" DLOCK_URL="$DLOCK_URL" valgrind --tool=lackey --trace-mem=yes \
-    --log-file="$BATS_TEST_TMPDIR/used.%p" "$build/dlock" run counted -- true
+  run_under_valgrind --tool=lackey --trace-mem=yes --log-file="$BATS_TEST_TMPDIR/used.%p"
   cat "$BATS_TEST_TMPDIR"/used.* | sed -nE 's/^I  (.*)[0-9a-f]{4},.*/\1/p' | sort -u | wc -l
 }
 

@@ -50,13 +50,11 @@ class Section:
 
     def pattern(self):
         """How a linker script names it: by the function, or by the file within its library."""
-        if "_Z" in self.name:
-            return f"*({COPY.sub('', self.name)[:MOST_LETTERS]}*)"
         archive = OF_ARCHIVE.search(self.file)
-        if archive:
+        if archive and "_Z" not in self.name:
             library = re.sub(r"-[0-9.]+\.a$", "-*.a", archive[1])
             return f"*{library}:{archive[2]}({self.name})"
-        if self.name.count(".") > 1:  # a function or an object with the name that C gives it
+        if self.name.count(".") > 1:
             return f"*({COPY.sub('', self.name)[:MOST_LETTERS]}*)"
         return f"*{os.path.basename(self.file)}({self.name})"
 
