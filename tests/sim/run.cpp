@@ -202,7 +202,7 @@ void Run::act(const action::Finish& finish) {
     return scene().judge.who(hold_) + ": " + test::outcome_text(finish.outcome);
   });
   const auto calm = calm_since();
-  const bool well = calm && *calm + k_recovers <= scene().now();
+  const bool well = keeps_up() && calm && *calm + k_recovers <= scene().now();
   over_ = true;
   group_.say_goodbye();
   scene().judge.finished(hold_, finish.outcome, group_.alive(), well);

@@ -146,6 +146,9 @@ class Process {
   void at_local(Time when, std::function<void()> what);
   // A thread that has something to do gets the processor after this.
   Duration lag();
+  // Returns whether each of its threads gets the processor early enough to send, within the 150 ms
+  // that a run has for it, that it leaves the line.
+  bool keeps_up() const { return slowest_turn_ < std::chrono::milliseconds(100); }
   Time shown() const { return clock_.at(scene_.now()); }
   Scene& scene() const { return scene_; }
   void reached(Point point);

@@ -205,7 +205,8 @@ StoreAnswer Schedule::answer_to(const Question& question, Step step) {
   const bool failed = step == Step::error;
   switch (question.ask.what) {
     case What::acquire:
-      maybe_held_ = step != Step::busy;
+      // A busy answer says nothing about an earlier try without an answer, which may yet arrive.
+      if (step != Step::busy) maybe_held_ = true;
       in_line_ = step != Step::granted && (in_line_ || question.ask.queueing != Queueing::no);
       if (failed) return event::Acquired{error};
       if (step == Step::busy) return event::Acquired{AcquireReply(somebody(question.ask.queueing))};
@@ -268,7 +269,8 @@ void Schedule::carry_out(const std::vector<Action>& actions) {
 void Schedule::act(const action::Ask& ask) {
   if (ask.what == What::release || ask.what == What::undo || ask.what == What::leave) {
     require(!lives(), "a release before the group is gone");
-    gave_back_ = true;
+    if (ask.what != What::leave) gave_back_ = true;
+    left_ = true;
   } else if (confirmed_) {
     require(lives(), "a question about a hold without a child");
     require(now_ < *confirmed_ + k_safe || kill_sent_, "a question after the end of the lease");
@@ -300,10 +302,10 @@ void Schedule::act(const action::SignalGroup& order) {
 
 void Schedule::act(const action::Finish& /*finish*/) {
   require(!lives(), "the end with a living child");
-  require(!maybe_held_ || gave_back_ || signals_ > 1, "a hold that is left behind");
   // Nothing can be asked of a store that does not answer what was asked before.
-  const bool hangs = !questions_.empty();
-  require(!in_line_ || gave_back_ || hangs || signals_ > 1, "a place in line that is left behind");
+  const bool excused = !questions_.empty() || signals_ > 1;
+  require(!maybe_held_ || gave_back_ || excused, "a hold that is left behind");
+  require(!in_line_ || left_ || excused, "a place in line that is left behind");
   finished_ = true;
 }
 

@@ -88,9 +88,10 @@ class Schedule {
   bool others_live_ = false;
   bool finished_ = false;
   bool maybe_held_ = false;  // as far as anybody can know
-  bool gave_back_ = false;
-  bool in_line_ = false;  // maybe
-  bool no_news_ = false;  // was said
+  bool gave_back_ = false;   // asked to release or to undo
+  bool in_line_ = false;     // maybe
+  bool left_ = false;        // asked to give up its place in line
+  bool no_news_ = false;     // was said
   bool term_sent_ = false;
   bool kill_sent_ = false;
   int signals_ = 0;
