@@ -98,4 +98,43 @@ TEST_CASE("line: a waiter whose claim its own ancestor refuses is in no line") {
   CHECK(state.line.empty());
 }
 
+TEST_CASE("line: a waiter waits for the one before it, the first for the hold that is in its way") {
+  StoredLock a;
+  StoredLock b;
+  const Claim holder = claim_of("o", "s", 60s);
+  const Claim first = claim_of("p", "t");
+  const Claim second = claim_of("q", "u");
+  taken(a, holder, at(0s));
+  taken(b, claim_of("r", "v", 60s), at(0s));
+  CHECK(predecessor_of({&a}, first).empty());  // it is not in line
+  in_line({&a}, first, at(1s));
+  in_line({&a, &b}, for_both(second), at(2s));
+  CHECK(predecessor_of({&a}, first) == waiter_id(holder));
+  CHECK(predecessor_of({&a, &b}, for_both(second)) == waiter_id(first));
+  leave({&a}, first, at(3s));
+  CHECK(predecessor_of({&a, &b}, for_both(second)) == waiter_id(holder));
+}
+
+TEST_CASE("line: a waiter for slots waits for nobody in particular, a writer for each reader") {
+  StoredLock slots;
+  taken(slots, claim_as(Mode::slots, "o", 60s, 2), at(0s));
+  taken(slots, claim_as(Mode::slots, "p", 60s, 2), at(0s));
+  in_line({&slots}, claim_as(Mode::slots, "q", 60s, 2), at(1s));
+  CHECK(predecessor_of({&slots}, claim_as(Mode::slots, "q", 60s, 2)).empty());
+  StoredLock shared;
+  const Claim reader = claim_as(Mode::shared, "o", 60s);
+  taken(shared, reader, at(0s));
+  taken(shared, claim_as(Mode::shared, "p", 60s), at(0s));
+  in_line({&shared}, claim_of("q", "u"), at(1s));
+  CHECK(predecessor_of({&shared}, claim_of("q", "u")) == waiter_id(reader));
+}
+
+TEST_CASE("line: the hold in the way is that of the outermost run, which ends last") {
+  StoredLock state;
+  const Hold outer = taken(state, claim_of("o", "z", 60s), at(0s));
+  taken(state, claim_below(outer, "n", "a"), at(1s, k_wall_us + 1'000'000));
+  in_line({&state}, claim_of("q", "u"), at(2s));
+  CHECK(predecessor_of({&state}, claim_of("q", "u")) == hold_id("o", "z"));
+}
+
 }  // namespace dlock::lease_table

@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t k_header = 4;
 // Size of the first part of the login, which has flags and sizes.
 constexpr std::size_t k_tls_request = 32;
-constexpr unsigned int k_port = 3306;
+constexpr unsigned int k_assumed_port = 3306;
 // The first bytes of a progress report. A server that sends one before its greeting is refused: the
 // library reads the server's version for each report, and before the greeting that is a null
 // pointer.
@@ -88,7 +88,7 @@ int is_ready(MARIADB_PVIO* /*pvio*/, my_bool /*is_read*/, int /*timeout*/) {
 bool start() {
   // Sets the default port. Otherwise the library asks the name service for it, which loads modules
   // of the C library; a static program cannot load modules.
-  if (&mysql_port != nullptr) mysql_port = k_port;
+  if (&mysql_port != nullptr) mysql_port = k_assumed_port;
   // Tells the library that its own TLS is set up. It is never used, and setting it up would cost a
   // third of the instructions of a run.
   if (&ma_tls_initialized != nullptr) ma_tls_initialized = 1;

@@ -36,6 +36,13 @@ std::string select_time(const std::string& column) {
   return "timestampdiff(microsecond, '1970-01-01', " + column + ")";
 }
 
+// How often the first two in line look while they wait for a bell. A turn lasts a second: the
+// second must see that it has begun, and both must see a release that rings no bell
+// (force-release).
+constexpr Duration k_look = 300ms;
+// The answer of a server that has waited for a bell as long as it should may come this late.
+constexpr Duration k_late_answer = 1s;
+
 constexpr sql::Dialect k_dialect{
     .tables = &MysqlStore::tables,
     .state_column = "mediumtext not null default ('')",
@@ -120,6 +127,11 @@ Result<std::vector<sql::Answer>> MysqlStore::run(const std::vector<sql::Statemen
   std::vector<sql::Statement> all;
   if (scope == Scope::alone && session_.in_transaction()) all.push_back({"rollback"});
   if (scope == Scope::begins || scope == Scope::reads) all.push_back(bounded_by(limit));
+  // Outside of the transaction, so that a server which refuses it has done nothing.
+  auto take_bell = scope == Scope::begins ? bell_.take(session_) : std::nullopt;
+  const bool takes_bell = take_bell.has_value();
+  const std::size_t taken = all.size();
+  if (takes_bell) all.push_back(std::move(*take_bell));
   const std::size_t asked = all.size();
   if (asks_table) all.push_back(ask_table(say().locks()));
   if (scope == Scope::begins) all.push_back({"start transaction read write"});
@@ -131,7 +143,12 @@ Result<std::vector<sql::Answer>> MysqlStore::run(const std::vector<sql::Statemen
   all.insert(all.end(), statements.begin(), statements.end());
   if (scope == Scope::reads) all.push_back({"commit"});
   auto answers = session_.run(all, limit);
+  if (!answers && takes_bell && MyBell::is_refusal(session_.server_errno())) {
+    bell_.give_up();
+    return run(statements, scope, uses, limit);
+  }
   if (!answers) return answers;
+  if (takes_bell) bell_.taken((*answers)[taken], session_);
   if (asks_table) {
     if (auto fits = trusts((*answers)[asked]); !fits) return fits.error();
     knows_locks_ = true;
@@ -148,12 +165,37 @@ Result<void> MysqlStore::watch_rows(const std::vector<LockName>& /*names*/,
   return {};
 }
 
+void MysqlStore::prepare(const Occasion& occasion) {
+  if (occasion.claim != nullptr) bell_.belongs_to(waiter_id(*occasion.claim));
+}
+
+// Returns how long one wait for a bell may last; nullopt: not at all, as the server counts in whole
+// seconds and `until` is too near.
+std::optional<Duration> MysqlStore::time_for_bell(Time until) const {
+  const Duration left = until - BootClock::now();
+  if (!bell_.can_wait_for(predecessor())) return std::nullopt;
+  if (session_.is_mariadb()) return std::max<Duration>(left, Duration::zero());
+  if (left < 1s) return std::nullopt;
+  return std::chrono::floor<std::chrono::seconds>(left);
+}
+
 Result<bool> MysqlStore::await_change(Time until) {
-  return nothing_.wait([](std::string_view) { return false; }, until, interrupt_);
+  const auto most = time_for_bell(until);
+  if (!most) return nothing_.wait([](std::string_view) { return false; }, until, interrupt_);
+  const Time limit = until + k_late_answer;
+  const std::string before = predecessor();
+  const auto answers = session_.run(
+      {bounded_by(limit), MyBell::await(before, *most), MyBell::put_back(before)}, limit);
+  if (answers) return bell_.is_rung((*answers)[1], before);
+  if (session_.server_errno() == 0) return answers.error();
+  bell_.give_up();
+  return false;
 }
 
 std::optional<Duration> MysqlStore::looks_every(Watcher who, std::uint64_t place) const {
   if (who == Watcher::holder) return 2s;
+  if (who == Watcher::waiter && bell_.can_wait_for(predecessor()))
+    return place <= 2 ? std::optional<Duration>(k_look) : std::nullopt;
   const Duration most = who == Watcher::waiter && place <= 2 ? Duration(50ms) : Duration(250ms);
   // The pause is an eighth of the time waited so far: a lock that was just taken may be released
   // soon.

@@ -3,9 +3,10 @@
 // "mysql://host/database". The first claim creates the tables dlock and dlock_line if the user has
 // the right to.
 //
-// The server cannot wake a waiter, so waiters ask again and again (they poll). The first two in
-// line ask 20 times a second, because a turn lasts only a second; the others ask four times a
-// second. A holder asks every two seconds whether it still has the lock.
+// A waiter sleeps in the server until the one before it has gone (my_bell.hpp). The first two in
+// line also look three times a second, because a turn lasts only a second. Where the server cannot
+// wake them, waiters poll: the first two 20 times a second, the others four times. A holder asks
+// every two seconds whether it still has the lock.
 //
 // Promises in addition to those of TableStore: if dlock is stopped in the middle of a transaction,
 // others wait for its rows no longer than until its limit. That holds on MariaDB; MySQL has no such
@@ -14,12 +15,14 @@
 // grant when it becomes the primary.
 #pragma once
 
+#include "store/mysql/my_bell.hpp"
 #include "store/mysql/my_session.hpp"
 #include "store/sql/sql_store.hpp"
 #include "store/store_options.hpp"
 #include "sys/file_events.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,12 +48,15 @@ class MysqlStore final : public SqlStore {
                                        Time limit) override;
   sql::Cause cause() const override { return session_.cause(); }
   Time sent_at() const override { return session_.sent_at(); }
+  void prepare(const Occasion& occasion) override;
+  std::optional<sql::Statement> ring() override { return bell_.release(); }
   Result<void> watch_rows(const std::vector<LockName>& names,
                           const std::vector<std::string>& ids,
                           Time limit) override;
   Result<bool> await_change(Time until) override;
   std::optional<Duration> looks_every(Watcher who, std::uint64_t place) const override;
 
+  std::optional<Duration> time_for_bell(Time until) const;
   Result<void> trusts(const sql::Answer& table);
 
   // Whether the table of locks, or of lines, has been examined: its engine is InnoDB, and this user
@@ -59,6 +65,7 @@ class MysqlStore final : public SqlStore {
   bool knows_line_ = false;
   const Interrupt* interrupt_;
   MySession session_;
+  MyBell bell_;
   FileEvents nothing_;  // watches no file; it is only used to sleep until an interrupt
   Time watched_since_{};
 };

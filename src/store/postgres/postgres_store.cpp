@@ -2,6 +2,7 @@
 #include "store/postgres/postgres_store.hpp"
 
 #include "base/calendar.hpp"
+#include "store/sql/channel.hpp"
 
 #include <algorithm>
 #include <array>
@@ -25,22 +26,8 @@ constexpr const char* k_clock =
 
 constexpr const char* k_begin = "begin isolation level read committed read write";
 
-// Returns the name of the channel for a waiter or holder. The name has a hash of the id, because an
-// id is longer than the 63 bytes of a channel's name. If two ids share a channel, each is sometimes
-// woken for nothing, which does no harm.
-std::string channel_of(const std::string& id) {
-  std::uint64_t hash = 0xcbf29ce484222325U;  // the hash FNV-1a
-  for (const char c : id) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 0x100000001b3U;
-  }
-  std::array<char, 24> text{};
-  std::snprintf(text.data(), text.size(), "dlock_%016llx", static_cast<unsigned long long>(hash));
-  return text.data();
-}
-
 sql::Statement wake(const std::string& id) {
-  return {"select pg_catalog.pg_notify($1, '')", {channel_of(id)}};
+  return {"select pg_catalog.pg_notify($1, '')", {sql::channel_of(id)}};
 }
 
 // Returns the statement that limits a transaction: no statement lasts longer than until the limit,
@@ -224,7 +211,7 @@ Result<void> PostgresStore::watch_rows(const std::vector<LockName>& /*names*/,
                                        Time limit) {
   channels_.clear();
   for (const std::string& id : ids)
-    channels_.push_back(channel_of(id));
+    channels_.push_back(sql::channel_of(id));
   return listen(limit);
 }
 

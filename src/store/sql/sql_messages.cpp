@@ -129,6 +129,7 @@ Result<bool> SqlStore::write(const std::vector<LockWrite>& writes,
   for (const std::string& id : wakes)
     if (say_.dialect().wake != nullptr) all.push_back(say_.dialect().wake(id));
   all.push_back({all.empty() ? "rollback" : "commit"});
+  if (auto bell = wakes.empty() ? std::nullopt : ring()) all.push_back(std::move(*bell));
   const auto answers = run(all,
                            was_read ? Scope::continues : Scope::begins,
                            has_line ? Uses::locks_and_line : Uses::locks,

@@ -266,6 +266,7 @@ Result<void> SqlStore::transact(const std::vector<LockName>& names,
                                 const Occasion& occasion,
                                 Time limit,
                                 const Change& change) {
+  prepare(occasion);
   const auto remembered = std::exchange(remembered_, std::nullopt);
   if (remembered && is_as_remembered(*remembered, names, occasion)) {
     const auto done = step(remembered->rows, Basis::remembered, names, limit, change);

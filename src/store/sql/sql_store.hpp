@@ -72,6 +72,12 @@ class SqlStore : public TableStore {
   // Returns a time just before the first byte of the newest run() was sent.
   virtual Time sent_at() const = 0;
 
+  // Called before a change of locks, to tell the store for what it is.
+  virtual void prepare(const Occasion& /*occasion*/) {}
+  // Returns the statement that wakes a waiter after a change of locks is committed; nullopt: the
+  // store has none. Dialect::wake makes those that the commit itself carries out.
+  virtual std::optional<sql::Statement> ring() { return std::nullopt; }
+
   const sql::LockStatements& say() const { return say_; }
   void call_tables(std::string locks, std::string line);
 

@@ -99,6 +99,7 @@ Result<AcquireReply> TableStore::acquire(const Claim& claim, Queueing queueing, 
         });
     reply = lease_table::acquire(states, claim, moment, traits().line ? queueing : Queueing::no);
     seen_ = lease_table::signature_of(states, claim);
+    predecessor_ = lease_table::predecessor_of(states, claim);
     Step step;
     if (const auto* grant = reply ? std::get_if<Grant>(&*reply) : nullptr) {
       step = {.writes = true, .renews = owners_of(grant->holds)};
@@ -285,6 +286,7 @@ Result<Watching> TableStore::watch_for(Watched what,
   if (!watching) return watching.error();
   watched_ = std::move(what);
   seen_.clear();
+  predecessor_.clear();
   place_ = 0;
   look_at_.reset();
   return Watching{};
@@ -302,6 +304,7 @@ HandOff TableStore::look(Time limit) {
       for (StoredLock* state : states)
         lease_table::tidy(*state, moment);
       now_seen = lease_table::signature_of(states, *claim);
+      predecessor_ = lease_table::predecessor_of(states, *claim);
     }
     sight = lease_table::look(watched_, states, moment);
     if (!now_seen.empty() && now_seen == seen_) sight.what = HandOff::timed_out;

@@ -96,6 +96,10 @@ class TableStore : public LockStore {
                                   const std::vector<std::string>& ids,
                                   Time limit) = 0;
 
+  // Returns the id of the waiter or hold whose end the watched claim waits for, as
+  // lease_table::predecessor_of() has found it in the newest try or look.
+  const std::string& predecessor() const { return predecessor_; }
+
   // Sleeps. Returns true once somebody may have made a change that matters to the watcher
   // (watch_rows), and false at `until`. After Errc::cancelled (an interrupt) the rows are still
   // watched.
@@ -133,7 +137,8 @@ class TableStore : public LockStore {
   void look_soon();
 
   Watched watched_;
-  std::string seen_;         // what the watched claim saw last, as signature_of() describes it
+  std::string seen_;  // what the watched claim saw last, as signature_of() describes it
+  std::string predecessor_;
   std::uint64_t place_ = 0;  // place of the watched claim in line; 0: in no line
   // When to look again because nothing will wake the watcher: a lease or a turn ends then, or the
   // hold of another program may have ended.

@@ -168,6 +168,26 @@ std::string signature_of(const States& states, const Claim& claim) {
   return all;
 }
 
+std::string predecessor_of(const States& states, const Claim& claim) {
+  if (claim.one_from) return {};
+  const std::string me = waiter_id(claim);
+  for (const StoredLock* state : states) {
+    const std::uint64_t place = number_of(state->line, me);
+    if (place > 1) return state->line[place - 2].id;
+    if (place == 0 || has_room(*state, claim.mode, claim.slots)) continue;
+    const bool any_of_several = claim.mode == Mode::slots && state->leases.size() > 1;
+    if (state->leases.empty() || any_of_several) return {};
+    const auto& holds = state->leases.begin()->second.holds;
+    // The hold that began first is that of the run around the others, and ends last.
+    const auto first =
+        std::min_element(holds.begin(), holds.end(), [](const auto& a, const auto& b) {
+          return a.second.since_ms < b.second.since_ms;
+        });
+    return first == holds.end() ? std::string() : first->second.id;
+  }
+  return {};
+}
+
 Sight look_from_line(const States& states, const Claim& claim, const Moment& moment) {
   const std::string me = waiter_id(claim);
   Sight sight;

@@ -72,6 +72,11 @@ Queued queue_up(const States& states, const RefusedClaim& refused, const Moment&
 // text stays the same, there is nothing new for the claim.
 std::string signature_of(const States& states, const Claim& claim);
 
+// Returns the id of the waiter or hold whose end the claim waits for: the waiter before it in the
+// first line where it is not the first, or else a hold that is in its way. Empty: the claim waits
+// for the end of any of several, for a lease without a holder, or for its turn.
+std::string predecessor_of(const States& states, const Claim& claim);
+
 // Returns what a claim sees in the lines of its names, and when to look again. The claim must be in
 // at least one of the lines.
 Sight look_from_line(const States& states, const Claim& claim, const Moment& moment);
