@@ -24,10 +24,12 @@ import compare
 import holders
 import idle
 import line
+import network
 import quorum
 import scripts
 import single
 import store_faults
+import store_fleet
 import store_rest
 import stores
 from machine import Part, machine
@@ -55,6 +57,7 @@ class Amount:
         self.played = 100 if quick else 500
         self.fleet = 500 if quick else 5000
         self.at_rest = 3 if quick else 12
+        self.processes = 20 if quick else 5000
         self.store_crowds = 0 if quick else 3
         self.line = 10 if quick else 100  # hand-offs in a line of a store
         self.store_seconds = 6 if quick else 30
@@ -102,6 +105,8 @@ def parts(found, servers, on_stores, folder, amount):
         "stores-costs": lambda: stores.costs(on_stores(), stamp, folder, amount),
         "stores-lines": lambda: stores.lines(on_stores(), stamp, folder, amount),
         "stores-rest": lambda: store_rest.rest(on_stores(), amount),
+        "stores-network": lambda: network.network(on_stores(), stamp, folder, amount),
+        "stores-fleet": lambda: store_fleet.fleet(on_stores(), amount),
         "stores-crash": lambda: store_faults.crash(on_stores(), stamp, folder, amount),
         "stores-faults": lambda: store_faults.faults(on_stores(), folder, amount),
         "quorum-alone": lambda: quorum.alone(tcp.program, folder, amount),
@@ -111,8 +116,8 @@ def parts(found, servers, on_stores, folder, amount):
 
 PARTS = ("uncontended", "instructions", "contended", "handoff", "waiters", "scripts", "commands",
          "waiter", "holder", "holders", "capacity", "fleet", "stores-costs")
-NAMED = ("stores-lines", "stores-rest", "stores-crash", "stores-faults", "quorum-alone",
-         "quorum-crowds")
+NAMED = ("stores-lines", "stores-rest", "stores-network", "stores-fleet", "stores-crash",
+         "stores-faults", "quorum-alone", "quorum-crowds")
 OTHER = ("other", "stores-other")  # these need --other
 GROUPS = ("stores", "quorum")
 

@@ -131,6 +131,21 @@ PARTS = {
          "descriptors", "messages", "bytes", "wake-ups"],
         ["survives"] + [f"{role}_{name}" for role in ("waiter", "holder") for name in (
             "kib", "descriptors", "messages", "bytes", "wakeups")]),
+    "stores-network": (
+        "Stores with their server so far away: a run of true, its round trips (by the longest way), a\n"
+        "hand-off to one waiter, and the exit status of a command of 5 s with a lease of 2 s",
+        ["run, 0 ms", "0.5 ms", "20 ms", "round trips", "hand-off, 0 ms", "0.5 ms", "20 ms",
+         "short lease, 0 ms", "0.5 ms", "20 ms"],
+        [f"run_{trip}" for trip in (0, 0.5, 20)] + ["trips"]
+        + [f"{name}_{trip}" for name in ("turn", "short") for trip in (0, 0.5, 20)]),
+    "stores-fleet": (
+        "Stores: real processes, half of them holders (lease 30 s), half waiters in lines of ten. What\n"
+        "they cost the server; and its restart after a kill: seconds until it answers, from then until\n"
+        "all are connected again, commands that were stopped, and waiters that gave up",
+        ["survives", "clients", "connections", "server MiB", "cpu %", "down s", "back s", "stopped",
+         "gave up"],
+        ["survives", "clients", "connections", "server_mib", "server_percent", "down_s", "back_s",
+         "stopped", "gave_up"]),
     "stores-crash": (
         "Stores: seconds from the KILL of a holder with all its processes to the next grant, for a\n"
         "lease of so many seconds; after its end: counted from there",
