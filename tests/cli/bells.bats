@@ -76,10 +76,11 @@ wait_for_all() {
 @test "a hold without a bell, as of acquire: the first waiter polls, the second sleeps" {
   (
     eval "$("$DLOCK" acquire --ttl 60s a)"
-    until [ -e "$T/go" ]; do sleep 0.02; done
+    eventually 60s test -e "$T/go"
     "$DLOCK" release a
   ) 3>&- &
   local step=$!
+  OTHER_PIDS="${OTHER_PIDS:-} $step"
   eventually 10s "$DLOCK" inspect -q a
   stand_all a 0 1
   eventually 10s asleep 1
