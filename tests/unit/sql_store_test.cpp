@@ -110,8 +110,10 @@ class TestStore final : public SqlStore {
   int messages = 0;
   Duration answer_takes{};  // how long a message that begins a transaction takes
   bool updates_find_no_row = false;
+  bool rang_after_commit = false;
 
  private:
+  std::optional<sql::Statement> ring() override { return sql::Statement{"select 'ring'"}; }
   Result<std::vector<sql::Answer>> run(const std::vector<sql::Statement>& statements,
                                        Scope scope,
                                        Uses,
@@ -122,6 +124,7 @@ class TestStore final : public SqlStore {
     if (scope == Scope::begins || scope == Scope::reads) server_.carry_out({"begin"});
     std::vector<sql::Answer> answers;
     for (const sql::Statement& one : statements) {
+      rang_after_commit = one.text == "select 'ring'" && !server_.in_transaction();
       answers.push_back(server_.carry_out(one));
       if (server_.failed) {
         const sql::Cause why = server_.cause;
@@ -214,6 +217,23 @@ TEST_CASE("sql: a release reads the row if a claim waits, and the claim gets its
   CHECK(*store.release(holds, {}, k_limit) == ReleaseVerdict::released);
   CHECK(store.messages == 3);
   CHECK(server.value_of("select alive_until from dlock_line") != alive_until);
+}
+
+TEST_CASE(
+    "sql: a release or a leave that lets a waiter in rings after its commit, no other change") {
+  Server server;
+  TestStore store(server);
+  TestStore second(server);
+  TestStore third(server);
+  const Holds holds = granted(store, claim_of("p", "t"));
+  const Claim waits = claim_of("q", "u");
+  (void)second.acquire(waits, Queueing::polling, k_limit).has_value();
+  (void)third.acquire(claim_of("r", "v"), Queueing::polling, k_limit).has_value();
+  CHECK_FALSE(third.rang_after_commit);
+  CHECK(*store.release(holds, {}, k_limit) == ReleaseVerdict::released);
+  CHECK(store.rang_after_commit);
+  CHECK(second.leave(waits, Queueing::polling, k_limit));
+  CHECK(second.rang_after_commit);
 }
 
 TEST_CASE("sql: a release reads the row if another process wrote it") {
