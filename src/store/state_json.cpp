@@ -11,14 +11,27 @@ using namespace json_object;
 
 namespace {
 
-using json_object::object_from;
+std::string text_of(const HoldRecord& record) {
+  MemberText members;
+  members.add("token", record.token);
+  members.add("since_ms", record.since_ms);
+  if (record.mode != Mode::plain) members.add("mode", stored_mode(record.mode));
+  if (record.slot) members.add("slot", *record.slot);
+  if (record.kept) members.add_json("kept", "true");
+  add_who(members, record.who, record.ttl);
+  add_processes(members, record.who);
+  return members.take_object();
+}
 
-Json object_from(const lease_table::Lease& lease) {
-  Json object{{"expires_ns", lease.expires.time_since_epoch().count()}, {"holds", Json::object()}};
-  if (lease.revoked_by) object["revoked_by"] = *lease.revoked_by;
+std::string text_of(const lease_table::Lease& lease) {
+  MemberText holds;
   for (const auto& [serial, record] : lease.holds)
-    object["holds"][serial] = object_from(record);
-  return object;
+    holds.add_json(serial, text_of(record));
+  MemberText members;
+  members.add("expires_ns", lease.expires.time_since_epoch().count());
+  members.add_json("holds", holds.take_object());
+  if (lease.revoked_by) members.add("revoked_by", *lease.revoked_by);
+  return members.take_object();
 }
 
 // Returns whether the record's slot and its field "kept" are valid. A wrong guess about them could
@@ -84,11 +97,14 @@ std::optional<lease_table::FreezeNote> freeze_from(const Json& object) {
                                  .until_ms = wall_ms_at(*at, "until_ms")};
 }
 
-Json object_from(const lease_table::FreezeNote& freeze) {
-  Json object{
-      {"owner", freeze.owner}, {"since_ms", freeze.since_ms}, {"until_ms", freeze.until_ms}};
-  object.update(object_from(freeze.who, Duration::zero()));
-  return object;
+std::string text_of(const lease_table::FreezeNote& freeze) {
+  MemberText members;
+  members.add("owner", freeze.owner);
+  members.add("since_ms", freeze.since_ms);
+  members.add("until_ms", freeze.until_ms);
+  add_who(members, freeze.who, Duration::zero());
+  add_processes(members, freeze.who);
+  return members.take_object();
 }
 
 std::optional<lease_table::LastNote> last_from(const Json& object) {
@@ -101,19 +117,21 @@ std::optional<lease_table::LastNote> last_from(const Json& object) {
       .run = std::move(end->run), .newest = end->newest, .until_ms = wall_ms_at(*at, "until_ms")};
 }
 
-Json object_from(const lease_table::LastNote& last) {
+std::string text_of(const lease_table::LastNote& last) {
   const LastRun& run = last.run;
-  Json object{{"token", run.token},
-              {"since_ms", run.since_ms},
-              {"ended_ms", run.ended_ms},
-              {"newest", last.newest},
-              {"until_ms", last.until_ms},
-              {"outcome", run.outcome}};
-  if (run.exit_status) object["exit_status"] = *run.exit_status;
-  if (run.signal) object["signal"] = *run.signal;
-  if (run.waited) object["waited_ms"] = to_ms(*run.waited);
-  object.update(object_from(run.who, Duration::zero()));
-  return object;
+  MemberText members;
+  members.add("token", run.token);
+  members.add("since_ms", run.since_ms);
+  members.add("ended_ms", run.ended_ms);
+  members.add("newest", last.newest);
+  members.add("until_ms", last.until_ms);
+  members.add("outcome", run.outcome);
+  if (run.exit_status) members.add("exit_status", *run.exit_status);
+  if (run.signal) members.add("signal", *run.signal);
+  if (run.waited) members.add("waited_ms", to_ms(*run.waited));
+  add_who(members, run.who, Duration::zero());
+  add_processes(members, run.who);
+  return members.take_object();
 }
 
 std::optional<lease_table::StoredLock> state_from(const Json& object) {
@@ -153,25 +171,30 @@ std::optional<BootStamp> stamp_from(const Json& object) {
 
 std::string state_file_json(const StateFile& lease) {
   const lease_table::StoredLock& state = lease.state;
-  Json object{
-      {"name", percent_encode(lease.name)}, {"token", state.token}, {"leases", Json::object()}};
+  MemberText members;
+  members.add("name", percent_encode(lease.name));
+  members.add("token", state.token);
+  MemberText leases;
+  for (const auto& [owner, one] : state.leases)
+    leases.add_json(owner, text_of(one));
+  members.add_json("leases", leases.take_object());
   // The boot id is left out if it is unknown, as in a container. dlock 0.1 then takes the file for
   // damaged and refuses it. With a container's own boot id, dlock 0.1 would take the file for one
   // of another boot, whose locks are free.
-  if (!lease.stamp.boot_id.empty() || !lease.stamp.at) object["boot_id"] = lease.stamp.boot_id;
-  if (lease.stamp.at) object["written_ns"] = lease.stamp.at->time_since_epoch().count();
-  if (state.slots > 0) object["slots"] = state.slots;
+  if (!lease.stamp.boot_id.empty() || !lease.stamp.at) members.add("boot_id", lease.stamp.boot_id);
+  if (lease.stamp.at) members.add("written_ns", lease.stamp.at->time_since_epoch().count());
+  if (state.slots > 0) members.add("slots", state.slots);
   if (state.success) {
-    object["done_ms"] = state.success->since_ms;
-    object["done_until_ms"] = state.success->until_ms;
+    members.add("done_ms", state.success->since_ms);
+    members.add("done_until_ms", state.success->until_ms);
   }
-  if (state.last) object["last"] = object_from(*state.last);
-  if (state.frozen) object["frozen"] = object_from(*state.frozen);
+  if (state.last) members.add_json("last", text_of(*state.last));
+  if (state.frozen) members.add_json("frozen", text_of(*state.frozen));
+  MemberText released;
   for (const auto& [id, at_ms] : state.released)
-    object["released"][id] = at_ms;
-  for (const auto& [owner, one] : state.leases)
-    object["leases"][owner] = object_from(one);
-  return dump(object) + '\n';
+    released.add(id, at_ms);
+  if (!state.released.empty()) members.add_json("released", released.take_object());
+  return members.take_object() + '\n';
 }
 
 Result<std::string> state_to_write(const StateFile& lease) {
