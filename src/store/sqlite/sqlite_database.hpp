@@ -72,6 +72,13 @@ class SqliteDatabase {
                    const std::vector<Value>& values = {},
                    const Each& each = {});
 
+  // Returns how many rows the last statement that writes has changed.
+  int changes() const;
+  // Returns whether the table exists, as far as this connection has seen the file.
+  bool has_table(const char* name) const;
+  // Returns the path of the file, without symbolic links.
+  std::string file() const;
+
   // Returns whether the path of the database, of its log or of its index now names another file or
   // no file. If so, other processes do not see what is written here.
   bool has_moved();
@@ -88,6 +95,7 @@ class SqliteDatabase {
   };
   void begin(Time limit);
   Result<void> set_up();
+  bool has_log() const;
   Error failed(std::string_view act) const;
   static int on_busy(void* self, int tries);
   static int on_turn(void* self);
