@@ -3,11 +3,14 @@
 #include "store/sqlite/sqlite_database.hpp"
 #include "sys/wake_up.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "contract/in_line.hpp"
 #include "contract/local_place.hpp"
@@ -39,6 +42,13 @@ struct File {
     REQUIRE(db->begin_write(soon()).has_value());
     REQUIRE(db->run(sql).has_value());
     REQUIRE(db->commit().has_value());
+  }
+  // Bells of waiters (sqlite/bell.hpp).
+  std::vector<std::string> bells() const {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(directory.path()))
+      if (entry.path().string().starts_with(path() + "-bell-")) found.push_back(entry.path());
+    return found;
   }
   void remove() const {
     for (const char* const suffix : {"", "-wal", "-shm"})
@@ -76,6 +86,64 @@ TEST_CASE("sqlite: a waiter whose file was removed is woken, and by the next fil
   CHECK(other.release(theirs) == ReleaseVerdict::released);
   CHECK(eventually([&] { return waiter.client.await_hand_off(soon()) != HandOff::timed_out; }));
   enters_eventually(waiter);
+}
+
+TEST_CASE("sqlite: a waiter behind others has a bell, which rings when it is among the first two") {
+  const File file;
+  Client holder = file.client();
+  const LockName name = fresh_name();
+  const Hold hold = holder.take(name).hold;
+  InLine first(file.backing(), name);
+  first.client.watch(first.claim, true);
+  first.refused();
+  InLine second(file.backing(), name);
+  InLine third(file.backing(), name);
+  REQUIRE(file.bells().size() == 3);
+  // Who may not write the file of another user rings by removing it.
+  for (const std::string& bell : file.bells())
+    std::filesystem::remove(bell);
+  CHECK(hears_nothing(second));
+  CHECK(hears_nothing(third));
+  CHECK(file.bells().size() == 2);
+  CHECK(holder.release(hold) == ReleaseVerdict::released);
+  CHECK(hears(first, HandOff::turn));
+  CHECK(hears_nothing(third));
+  CHECK(first.client.release(first.enter().hold) == ReleaseVerdict::released);
+  const Time released_at = BootClock::now();
+  CHECK(hears(third, HandOff::next));
+  CHECK(BootClock::now() - released_at < 400ms);  // without the bell: half a second
+  CHECK(hears_its_turn(second));
+  CHECK(second.client.release(second.enter().hold) == ReleaseVerdict::released);
+  CHECK(hears_its_turn(third));
+  CHECK(file.bells().size() == 1);
+  third.enter();
+  CHECK(file.bells().empty());
+}
+
+TEST_CASE("sqlite: a waiter with a bell hears also of a release for which nobody rings") {
+  const File file;
+  Client holder = file.client();
+  const LockName name = fresh_name();
+  holder.take(name);
+  InLine waiter(file.backing(), name);
+  CHECK(hears_nothing(waiter));
+  // An older dlock sets only the time of the file.
+  file.change("DELETE FROM dlock");
+  REQUIRE(::utimensat(AT_FDCWD, file.path().c_str(), nullptr, 0) == 0);
+  CHECK(waiter.client.await_hand_off(BootClock::now() + 2s) != HandOff::timed_out);
+  waiter.enter();
+}
+
+TEST_CASE("sqlite: the bell of a waiter that was killed goes with its place") {
+  const File file;
+  Client holder = file.client();
+  const LockName name = fresh_name();
+  const Hold hold = holder.take(name).hold;
+  const InLine waiter(file.backing(), name);
+  CHECK(file.bells().size() == 1);
+  file.change("UPDATE dlock_line SET alive_until = 1");
+  CHECK(holder.release(hold) == ReleaseVerdict::released);
+  CHECK(file.bells().empty());
 }
 
 TEST_CASE("sqlite: a damaged row is an error, never a free lock") {
@@ -184,11 +252,17 @@ TEST_CASE("sqlite: in a directory of a group the files are for the group, whatev
   REQUIRE(::chmod(file.directory.path().c_str(), 02770) == 0);
   const ::mode_t before = ::umask(077);
   Client client = file.client();
-  client.take(fresh_name());
+  const LockName name = fresh_name();
+  client.take(name);
+  const InLine waiter(file.backing(), name);
   ::umask(before);
-  for (const char* const suffix : {"", "-wal", "-shm"}) {
+  std::vector<std::string> all = file.bells();
+  REQUIRE(all.size() == 1);
+  for (const char* const suffix : {"", "-wal", "-shm"})
+    all.push_back(file.path() + suffix);
+  for (const std::string& path : all) {
     struct stat status {};
-    REQUIRE(::stat((file.path() + suffix).c_str(), &status) == 0);
+    REQUIRE(::stat(path.c_str(), &status) == 0);
     CHECK((status.st_mode & 0777) == 0660);
   }
 }

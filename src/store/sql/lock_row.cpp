@@ -107,15 +107,14 @@ std::optional<StoredLock> lock_of(const std::string& name,
 }
 
 Place place_of(std::int64_t arrival_us,
-               std::string waiter,
+               std::string id,
                lease_table::StoreTime alive_until,
-               std::string_view who) {
-  Place place{.id = std::move(waiter),
-              .arrival_us = arrival_us,
-              .alive_until = alive_until,
-              .waiter = parse_waiter(who).value_or(Waiter{})};
-  place.waiter.since_ms = arrival_us / k_us_per_ms;
-  return place;
+               Waiter waiter) {
+  waiter.since_ms = arrival_us / k_us_per_ms;
+  return {.id = std::move(id),
+          .arrival_us = arrival_us,
+          .alive_until = alive_until,
+          .waiter = std::move(waiter)};
 }
 
 std::string text_at(const Values& row, std::size_t column) {
@@ -158,7 +157,8 @@ Line line_of(const Table& rows) {
   Line line;
   for (const Values& row : rows) {
     const StoreTime alive_until{std::chrono::microseconds(time_at(row, 2))};
-    line.push_back(place_of(number_at(row, 0), text_at(row, 1), alive_until, text_at(row, 3)));
+    Waiter waiter = parse_waiter(text_at(row, 3)).value_or(Waiter{});
+    line.push_back(place_of(number_at(row, 0), text_at(row, 1), alive_until, std::move(waiter)));
   }
   return line;
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "store/sqlite/sqlite_store.hpp"
 
+#include "base/calendar.hpp"
 #include "base/text.hpp"
 #include "store/local/local_file.hpp"
 #include "store/record_json.hpp"
 #include "store/sql/lock_row.hpp"
+#include "store/sqlite/bell.hpp"
 #include "store/sqlite/database_file.hpp"
 #include "store/state_json.hpp"
 #include "sys/limits.hpp"
@@ -12,8 +14,11 @@
 #include <fcntl.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <utility>
 
 namespace dlock {
@@ -31,22 +36,52 @@ constexpr std::string_view k_scheme = "sqlite://";
 constexpr int k_log_after_a_run = 100;
 constexpr int k_longest_log = 1000;
 
-constexpr std::string_view k_tables[] = {
-    "CREATE TABLE IF NOT EXISTS dlock (name TEXT PRIMARY KEY NOT NULL, lock_until TEXT NOT NULL, "
-    "locked_at TEXT NOT NULL, locked_by TEXT NOT NULL, token INTEGER NOT NULL DEFAULT 0, "
-    "version INTEGER NOT NULL DEFAULT 0, state TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS dlock_line (name TEXT NOT NULL, arrival INTEGER NOT NULL, waiter "
-    "TEXT NOT NULL, alive_until INTEGER NOT NULL, who TEXT NOT NULL, PRIMARY KEY (name, arrival)) "
-    "WITHOUT ROWID"};
-// Writes the row of a lock. If the lock is free, the row keeps the last holder and the start of its
-// hold.
-constexpr std::string_view k_write_lock =
-    "INSERT INTO dlock (name, lock_until, locked_at, locked_by, token, version, state) VALUES (?1, "
-    "strftime('%Y-%m-%d %H:%M:%f', ?2 / 1e6, 'unixepoch'), "
-    "strftime('%Y-%m-%d %H:%M:%f', ?3 / 1e6, 'unixepoch'), ?4, ?5, 1, ?6) "
-    "ON CONFLICT (name) DO UPDATE SET lock_until = excluded.lock_until, "
-    "locked_at = CASE ?4 WHEN '' THEN locked_at ELSE excluded.locked_at END, locked_by = ?4, "
-    "token = ?5, version = version + 1, state = ?6";
+// How soon a waiter with a bell notices a change for which nobody rings.
+constexpr Duration k_without_bell = std::chrono::milliseconds(500);
+constexpr std::size_t k_most_waiters = 1000;  // whose texts are remembered
+
+struct Table {
+  const char* name;
+  std::string_view sql;
+};
+constexpr Table k_tables[] = {
+    {"dlock",
+     "CREATE TABLE IF NOT EXISTS dlock (name TEXT PRIMARY KEY NOT NULL, lock_until TEXT NOT NULL, "
+     "locked_at TEXT NOT NULL, locked_by TEXT NOT NULL, token INTEGER NOT NULL DEFAULT 0, "
+     "version INTEGER NOT NULL DEFAULT 0, state TEXT NOT NULL) WITHOUT ROWID"},
+    {"dlock_line",
+     "CREATE TABLE IF NOT EXISTS dlock_line (name TEXT NOT NULL, arrival INTEGER NOT NULL, waiter "
+     "TEXT NOT NULL, alive_until INTEGER NOT NULL, who TEXT NOT NULL, PRIMARY KEY (name, arrival)) "
+     "WITHOUT ROWID"}};
+// Write the row of a lock. If the lock is free, the row keeps the last holder and the start of its
+// hold. One statement for both takes three times as long to compile.
+constexpr std::string_view k_update_lock =
+    "UPDATE dlock SET lock_until = ?2, locked_at = CASE ?4 WHEN '' THEN locked_at ELSE ?3 END, "
+    "locked_by = ?4, token = ?5, version = version + 1, state = ?6 WHERE name = ?1";
+constexpr std::string_view k_insert_lock =
+    "INSERT INTO dlock (name, lock_until, locked_at, locked_by, token, version, state) "
+    "VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6)";
+
+// Returns the time as SQLite's functions and ShedLock read it: "2026-01-31 12:00:00.000".
+std::string time_text(std::int64_t us) {
+  const std::chrono::sys_time<std::chrono::microseconds> time{std::chrono::microseconds(us)};
+  const auto second = std::chrono::floor<std::chrono::seconds>(time);
+  const auto ms = std::chrono::floor<std::chrono::milliseconds>(time - second);
+  const std::tm date = utc_date(second);
+  std::string text;
+  const auto add = [&](long long number, std::size_t digits, const char* behind) {
+    const std::string all = std::to_string(number);
+    text.append(digits - std::min(digits, all.size()), '0').append(all).append(behind);
+  };
+  add(date.tm_year + 1900, 4, "-");
+  add(date.tm_mon + 1, 2, "-");
+  add(date.tm_mday, 2, " ");
+  add(date.tm_hour, 2, ":");
+  add(date.tm_min, 2, ":");
+  add(date.tm_sec, 2, ".");
+  add(ms.count(), 3, "");
+  return text;
+}
 
 }  // namespace
 
@@ -88,9 +123,9 @@ Result<void> SqliteStore::connect() {
 }
 
 Result<void> SqliteStore::prepare_tables() {
-  for (const std::string_view table : k_tables) {
-    if (has_tables_) break;
-    if (auto made = db_->run(table); !made) return made;
+  for (const Table& table : k_tables) {
+    if (has_tables_ || db_->has_table(table.name)) continue;
+    if (auto made = db_->run(table.sql); !made) return made;
   }
   has_tables_ = true;
   return {};
@@ -103,7 +138,9 @@ Result<StoredLock> SqliteStore::load(const std::string& name) {
     state = row.text(0);
   });
   if (!done) return done.error();
-  if (state) {
+  if (state && known_.name == name && known_.state == *state) {
+    lock = known_.lock;
+  } else if (state) {
     auto parsed = parse_state_file(*state);
     if (!parsed || parsed->name != name) {
       return Error{Errc::refused,
@@ -113,20 +150,37 @@ Result<StoredLock> SqliteStore::load(const std::string& name) {
     }
     if (local::is_of_another_boot(*parsed, machine_.stamp())) lease_table::make_free(parsed->state);
     lock = std::move(parsed->state);
+    known_ = {.name = name, .state = std::move(*state), .lock = lock};
   }
+  auto line = load_line(name);
+  if (!line) return line.error();
+  lock.line = std::move(*line);
+  return lock;
+}
+
+Result<Line> SqliteStore::load_line(const std::string& name) {
+  Line line;
   std::size_t bytes = 0;  // size of the line, which another program may have made too long
-  done = db_->run(
+  auto done = db_->run(
       "SELECT arrival, waiter, alive_until, who FROM dlock_line WHERE name = ? "
       "ORDER BY arrival",
       {name},
       [&](const SqliteRow& row) {
         const lease_table::StoreTime alive_until(Duration(row.number(2)));
-        auto place = sql::place_of(row.number(0), row.text(1), alive_until, row.text(3));
+        auto place = sql::place_of(row.number(0), row.text(1), alive_until, waiter_of(row.text(3)));
         bytes += place.id.size() + sizeof place;
-        if (bytes <= limits::k_answer_bytes) lock.line.push_back(std::move(place));
+        if (bytes <= limits::k_answer_bytes) line.push_back(std::move(place));
       });
   if (!done) return done.error();
-  return lock;
+  return line;
+}
+
+// Parses the text of a waiter, which stays the same for as long as it waits.
+const Waiter& SqliteStore::waiter_of(const std::string& text) {
+  if (waiters_.size() > k_most_waiters) waiters_.clear();
+  const auto known = waiters_.find(text);
+  if (known != waiters_.end()) return known->second;
+  return waiters_.emplace(text, parse_waiter(text).value_or(Waiter{})).first->second;
 }
 
 Result<std::vector<StoredLock>> SqliteStore::load_all(const std::vector<LockName>& names) {
@@ -145,13 +199,16 @@ Result<void> SqliteStore::write_lock(const std::string& name,
   const auto columns = sql::columns_of(state, moment);
   auto json = state_to_write({name, machine_.stamp(), state});
   if (!json) return json.error();
-  return db_->run(k_write_lock,
-                  {name,
-                   columns.lock_until_us,
-                   columns.locked_at_us,
-                   columns.locked_by,
-                   static_cast<std::int64_t>(state.token),
-                   std::move(*json)});
+  known_ = {.name = name, .state = *json, .lock = state};
+  known_.lock.line.clear();
+  const std::vector<SqliteDatabase::Value> values{name,
+                                                  time_text(columns.lock_until_us),
+                                                  time_text(columns.locked_at_us),
+                                                  columns.locked_by,
+                                                  static_cast<std::int64_t>(state.token),
+                                                  std::move(*json)};
+  if (auto done = db_->run(k_update_lock, values); !done || db_->changes() > 0) return done;
+  return db_->run(k_insert_lock, values);
 }
 
 Result<void> SqliteStore::write_line(const std::string& name,
@@ -218,8 +275,19 @@ Result<void> SqliteStore::transact(const std::vector<LockName>& names,
         {Errc::unavailable, "cannot use " + printable(place_.path) + ": it was replaced"});
   }
   if (auto done = db_->commit(); !done) return failed(done.error());
-  if (step.tells) ::utimensat(AT_FDCWD, place_.path.c_str(), nullptr, 0);
+  tell(step, *before, after);
   return {};
+}
+
+void SqliteStore::tell(const Step& step,
+                       const std::vector<StoredLock>& before,
+                       const std::vector<StoredLock>& after) const {
+  if (step.tells) ::utimensat(AT_FDCWD, place_.path.c_str(), nullptr, 0);
+  for (const std::string& id : step.wakes)
+    ring(bell_of(db_->file(), id));
+  for (std::size_t i = 0; i < before.size(); ++i)
+    for (const lease_table::Place* place : sql::change_of(before[i].line, after[i].line).gone)
+      ::unlink(bell_of(db_->file(), place->id).c_str());
 }
 
 Result<void> SqliteStore::read(const std::vector<LockName>& names, Time limit, const Look& look) {
@@ -267,23 +335,56 @@ Result<std::vector<std::string>> SqliteStore::list(std::string_view glob, Time l
   return names;
 }
 
+// A waiter behind others watches its bell, if it can be made; everybody else watches the file.
 Result<void> SqliteStore::watch_rows(const std::vector<LockName>& /*names*/,
-                                     const std::vector<std::string>& /*ids*/,
+                                     const std::vector<std::string>& ids,
                                      Time /*limit*/) {
   // This creates the file, so that it can be watched.
   if (auto ready = connect(); !ready) return ready;
-  auto events = FileEvents::of(place_.path, IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
+  Result<FileEvents> events = Error{};
+  bell_ = watches_front() ? "" : bell_of(db_->file(), ids.front());
+  if (!bell_.empty()) events = make_bell(bell_);
+  if (!events) {
+    bell_.clear();
+    events = FileEvents::of(place_.path, IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
+  }
   if (!events) return events.error();
   events_ = std::move(*events);
+  ids_ = ids;
+  (void)notes_change();
   return {};
 }
 
 Result<bool> SqliteStore::await_change(Time until) {
+  if (!bell_.empty()) return await_bell(until);
   const auto any = [](std::string_view) { return true; };
   auto told = events_.wait(any, until, interrupt_);
   // A replaced file reports no more changes. So the file that is now at the path is watched.
-  if (told && *told && db_ && db_->has_moved()) (void)watch_rows({}, {}, until).has_value();
+  if (told && *told && db_ && db_->has_moved()) (void)watch_rows({}, ids_, until).has_value();
   return told;
+}
+
+// Waits for the bell, and looks now and then whether the file has changed without it.
+Result<bool> SqliteStore::await_bell(Time until) {
+  const auto any = [](std::string_view) { return true; };
+  for (;;) {
+    const Time next = std::min(until, BootClock::now() + k_without_bell);
+    auto told = events_.wait(any, next, interrupt_);
+    if (!told) return told;
+    const bool has_changed = notes_change();
+    if (*told && !has_bell(bell_)) (void)watch_rows({}, ids_, until).has_value();
+    if (*told || has_changed) return true;
+    if (BootClock::now() >= until) return false;
+  }
+}
+
+// Returns whether a release has set the time of the file since the last call.
+bool SqliteStore::notes_change() {
+  struct stat file {};
+  if (::stat(place_.path.c_str(), &file) != 0) return true;
+  const Duration time =
+      std::chrono::seconds(file.st_ctim.tv_sec) + std::chrono::nanoseconds(file.st_ctim.tv_nsec);
+  return std::exchange(changed_at_, time) != time;
 }
 
 }  // namespace dlock

@@ -4,8 +4,9 @@
 // the file system.
 //
 // Claims are granted in the order of their arrival: the lines are rows of a table. A release wakes
-// the waiters, because after its commit it sets the modification time of the file, which inotify(7)
-// reports. (inotify reports the write itself, too, but before the next reader can see it.) A lease
+// the first waiters, because after its commit it sets the modification time of the file, which
+// inotify(7) reports; those behind them have bells (bell.hpp). (inotify reports the write itself,
+// too, but before the next reader can see it.) A lease
 // ends at its time on CLOCK_BOOTTIME or with a reboot, but not with its process. The last token and
 // the last success survive both. This is no SqlStore: there the server's wall clock decides, and
 // each row is locked by itself.
@@ -26,6 +27,7 @@
 #include "sys/file_events.hpp"
 #include "sys/interrupt.hpp"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -64,6 +66,8 @@ class SqliteStore final : public TableStore {
   Result<void> prepare_tables();
   Result<std::vector<State>> load_all(const std::vector<LockName>& names);
   Result<State> load(const std::string& name);
+  Result<lease_table::Line> load_line(const std::string& name);
+  const Waiter& waiter_of(const std::string& text);
   Result<void> write_all(const std::vector<LockName>& names,
                          const std::vector<State>& before,
                          const std::vector<State>& after,
@@ -72,12 +76,30 @@ class SqliteStore final : public TableStore {
   Result<void> write_lock(const std::string& name, const State& state, const Moment& moment);
   Result<void> write_line(const std::string& name, const State& before, const State& after);
 
+  void tell(const Step& step,
+            const std::vector<State>& before,
+            const std::vector<State>& after) const;
+  Result<bool> await_bell(Time until);
+  bool notes_change();
+
   local::Place place_;
   local::Machine machine_;
   const Interrupt* interrupt_;
   std::unique_ptr<SqliteDatabase> db_;
   bool has_tables_ = false;
-  FileEvents events_;
+  // The lock that was read or written last, without its line. As long as its row is this text, it
+  // need not be parsed again.
+  struct Known {
+    std::string name;
+    std::string state;
+    State lock;
+  };
+  Known known_;
+  std::map<std::string, Waiter> waiters_;  // by their texts in the line
+  FileEvents events_;                      // of the bell or, if `bell_` is empty, of the database
+  std::vector<std::string> ids_;           // of the watched claim or holds
+  std::string bell_;                       // path of the waiter's bell
+  Duration changed_at_{};  // time of the file's last change, as seen beside the bell
 };
 
 }  // namespace dlock

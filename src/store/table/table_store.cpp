@@ -268,11 +268,13 @@ Result<Holding> TableStore::inspect(const LockName& name, Time limit) {
   return holding;
 }
 
-Result<Watching> TableStore::watch(const Claim& claim, bool /*front*/, Time limit) {
+Result<Watching> TableStore::watch(const Claim& claim, bool front, Time limit) {
+  front_ = front;
   return watch_for(claim, {waiter_id(claim)}, limit);
 }
 
 Result<Watching> TableStore::watch_hold(const Holds& holds, Time limit) {
+  front_ = true;
   std::vector<std::string> ids;
   for (const Hold& hold : holds)
     ids.push_back(hold_id(hold.owner, hold.serial));

@@ -119,6 +119,10 @@ class TableStore : public LockStore {
     return std::nullopt;
   }
 
+  // Returns false within watch_rows() and from then on if the watched claim waits behind others,
+  // and so must hear only of its turn (LockStore::watch).
+  bool watches_front() const { return front_; }
+
   // Returns the times of a change for a table whose clock is this machine's CLOCK_BOOTTIME.
   static Moment local_moment(Time sent_at);
 
@@ -140,6 +144,7 @@ class TableStore : public LockStore {
   std::string seen_;  // what the watched claim saw last, as signature_of() describes it
   std::string predecessor_;
   std::uint64_t place_ = 0;  // place of the watched claim in line; 0: in no line
+  bool front_ = true;
   // When to look again because nothing will wake the watcher: a lease or a turn ends then, or the
   // hold of another program may have ended.
   std::optional<Time> look_at_;

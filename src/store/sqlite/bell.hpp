@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Bells: how one waiter of many is woken. A release changes the time of the database file, and
+// everybody who watches that file looks at the rows. With a hundred waiters, these looks would
+// delay the next holder. So a waiter that has come behind others watches a file of its own instead:
+// its bell, "<database>-bell-<id>". Whoever takes a waiter out of the line removes its bell.
+//
+// Nobody rings if the other process is an older dlock, or has no right to the directory. Then the
+// waiter sees half a second later that the time of the database file has changed.
+#pragma once
+
+#include "base/result.hpp"
+#include "sys/file_events.hpp"
+
+#include <string>
+
+namespace dlock {
+
+// Returns the path of the bell of the waiter with this id.
+std::string bell_of(const std::string& database, const std::string& id);
+// Makes the bell, which may exist, and watches it.
+Result<FileEvents> make_bell(const std::string& bell);
+bool has_bell(const std::string& bell);
+// Wakes the waiter if it has the bell.
+void ring(const std::string& bell);
+
+}  // namespace dlock
