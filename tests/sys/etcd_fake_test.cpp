@@ -221,6 +221,28 @@ TEST_CASE("etcd: an answer that comes late is never taken for the next one") {
   one.disconnect();
 }
 
+TEST_CASE("etcd: an answer for nobody is not taken for the next one, early or late") {
+  for (const bool late : {false, true}) {
+    FakeEtcd fake([&](const FakePeer& peer) {
+      const UniqueFd client = peer.accept();
+      read_until(client, "}");
+      write_all(client, counted(1));
+      read_until(client, std::string(4096, ' '));
+      const std::string told = http(k_header + "}") + http(k_header + "}");
+      if (!late) write_all(client, told);
+      read_until(client, "YQ==");
+      write_all(client, (late ? told : "") + counted(2));
+      read_until(client, "");
+    });
+    EtcdClient one = etcd_client(fake.url());
+    CHECK(done(one, {k_get})[0].keys[0].modified == 1);
+    one.tell({EtcdRevoke{7}}, ample());
+    if (!late) std::this_thread::sleep_for(50ms);
+    CHECK(done(one, {k_get})[0].keys[0].modified == 2);
+    one.disconnect();
+  }
+}
+
 TEST_CASE("etcd: what stands in place of etcd for a while is an outage once etcd has answered") {
   for (const bool answered : {false, true}) {
     FakeEtcd fake([=](const FakePeer& peer) {

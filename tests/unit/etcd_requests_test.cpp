@@ -29,12 +29,19 @@ TEST_CASE("etcd requests: leases, with a ttl of whole seconds") {
   CHECK(json(EtcdKeepAlive{8}) == R"({"ID":"8"})");
 }
 
+TEST_CASE("etcd requests: what lets a client hang up is longer than the buffer of Go's HTTP") {
+  CHECK(long_words().json.size() > 4096);
+  CHECK(long_words().path == words_of(EtcdStatus{}).path);
+}
+
 TEST_CASE("etcd requests: a get says no more than it has to") {
   CHECK(words_of(EtcdGet{{"a"}}).path == "/v3/kv/range");
   CHECK(json(EtcdGet{{"a"}}) == R"({"key":"YQ=="})");
   CHECK(json(EtcdGet{.range = {"a", "b"}, .keys_only = true, .by_creation = true, .most = 2}) ==
         R"({"key":"YQ==","range_end":"Yg==","limit":"2","sort_order":"ASCEND",)"
         R"("sort_target":"CREATE","keys_only":true})");
+  CHECK(json(EtcdGet{.range = {"a"}, .created_until = 5, .written_from = 7}) ==
+        R"({"key":"YQ==","max_create_revision":"5","min_mod_revision":"7"})");
   CHECK(json(EtcdStatus{}) == "{}");
 }
 

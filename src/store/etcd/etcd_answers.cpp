@@ -105,9 +105,11 @@ bool take(const Json& json, const EtcdGet& get, EtcdAnswer& answer) {
   if (keys != nullptr && !keys->is_array()) return false;
   for (std::size_t i = 0; keys != nullptr && i < keys->size(); ++i)
     if (!take_key((*keys)[i], answer.keys.emplace_back())) return false;
-  // The answer must have all keys or, if `most` is set, at most that many.
+  // The answer must have all keys, unless only some were asked for.
   const auto given = static_cast<std::int64_t>(answer.keys.size());
-  return get.most > 0 ? given <= get.most && given <= answer.count : given == answer.count;
+  if (get.most > 0 && given > get.most) return false;
+  const bool some = get.most > 0 || get.created_until > 0 || get.written_from > 0;
+  return some ? given <= answer.count : given == answer.count;
 }
 
 bool take(const Json& json, const EtcdPut& /*put*/, EtcdAnswer& /*answer*/) {

@@ -38,6 +38,16 @@ EtcdClient::Answers EtcdClient::run(const std::vector<EtcdRequest>& requests, Ti
   return answers_of(std::move(reads));
 }
 
+void EtcdClient::tell(const std::vector<EtcdRequest>& requests, Time limit) {
+  if (!login_->reach(wire_, limit)) return;
+  std::vector<EtcdWords> words;
+  words.reserve(requests.size() + 1);
+  for (const EtcdRequest& one : requests)
+    words.push_back(words_of(one));
+  words.push_back(long_words());
+  if (wire_.send(words, login_->token(), limit)) wire_.skip(words.size());
+}
+
 Result<void> EtcdClient::ask(const std::vector<EtcdRequest>& requests,
                              const std::vector<std::size_t>& which,
                              Reads& reads,

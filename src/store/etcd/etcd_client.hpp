@@ -41,6 +41,10 @@ class EtcdClient {
   // must be small (100 KB together), or both sides may wait until the limit.
   Answers run(const std::vector<EtcdRequest>& requests, Time limit);
 
+  // Sends requests whose answers do not matter, and does not wait for them. They are carried out
+  // even if the process ends at once.
+  void tell(const std::vector<EtcdRequest>& requests, Time limit);
+
   // Says how the newest run() failed.
   struct Failure {
     // True: a request was refused. False: the login or the connection failed, and the other fields

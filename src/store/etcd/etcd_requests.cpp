@@ -39,6 +39,8 @@ OrderedJson json_of(const EtcdGet& get) {
   if (get.most > 0) json["limit"] = whole(get.most);
   if (get.by_creation) json["sort_order"] = "ASCEND";
   if (get.by_creation) json["sort_target"] = "CREATE";
+  if (get.created_until > 0) json["max_create_revision"] = whole(get.created_until);
+  if (get.written_from > 0) json["min_mod_revision"] = whole(get.written_from);
   if (get.keys_only) json["keys_only"] = true;
   return json;
 }
@@ -161,6 +163,13 @@ std::string lease_digits(EtcdLease lease) {
 EtcdWords words_of(const EtcdRequest& request) {
   return {std::visit(Path(), request),
           dump(std::visit([](const auto& which) { return json_of(which); }, request))};
+}
+
+EtcdWords long_words() {
+  constexpr std::size_t k_buffer = std::size_t{4} << 10;
+  EtcdWords words = words_of(EtcdStatus{});
+  words.json.append(k_buffer + 1, ' ');
+  return words;
 }
 
 EtcdWords login_words(const std::string& user, const std::string& password) {

@@ -56,6 +56,10 @@ struct EtcdGet {
   // their names.
   bool by_creation = false;
   std::int64_t most = 0;  // at most this many keys; 0: all
+  // Only keys that were created at this revision or before it, and that were written at this one or
+  // after it; 0: all. EtcdAnswer::count still counts all keys of the range.
+  EtcdRevision created_until = 0;
+  EtcdRevision written_from = 0;
 };
 struct EtcdPut {
   std::string key;
@@ -107,6 +111,11 @@ struct EtcdWords {
   std::string json;
 };
 EtcdWords words_of(const EtcdRequest& request);
+// Returns a request that does nothing, and is longer than the buffer of the server's HTTP. Sent
+// behind a request, it lets the client close the connection at once. Go's HTTP server (net/http)
+// cancels a request whose connection is closed; it notices that by reading on, but stops reading as
+// soon as it finds a further request there.
+EtcdWords long_words();
 EtcdWords login_words(const std::string& user, const std::string& password);
 // Returns the request to watch the ranges from revision `from` on; 0: from now on.
 EtcdWords watch_words(const std::vector<EtcdRange>& ranges, EtcdRevision from);

@@ -103,7 +103,7 @@ class Writer {
     for (const auto& [id, index] : before_.waiters)
       if (lease_table::number_of(after_.line, id) == 0 && !taken_.contains(index)) drop(index);
     if (step_.writes) write_note();
-    if (makes_holder_) compare_note();
+    if (makes_holder_ || step_.proves_note) compare_note();
     if (makes_ || step_.proves) {
       change_.txn.compares.push_back({.range = keys_of_lock(before_.lock),
                                       .number = Number::modified,

@@ -69,6 +69,7 @@ struct EtcdStep {
   bool writes;                          // false: only waiters are changed
   bool proves;                          // no key of the lock may have been added or changed
   const std::vector<OwnerId>& renewed;  // owners whose leases are to be renewed
+  bool proves_note = false;             // the note must be unchanged, whatever the change does
   std::int64_t epoch = 0;               // a grant's token is this plus its revision
 };
 // Adds the change of one lock, with conditions under which etcd carries it out: each key that the

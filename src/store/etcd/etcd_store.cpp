@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -69,16 +70,26 @@ bool EtcdStore::is_ours(const std::string& id) const {
   return std::find(ids_.begin(), ids_.end(), id) != ids_.end();
 }
 
+// Returns the index of our key in the row, if we wait.
+std::optional<std::size_t> EtcdStore::our_place(const EtcdRow& row) const {
+  for (const auto& [id, index] : row.waiters)
+    if (is_ours(id)) return index;
+  return std::nullopt;
+}
+
 // Reads the keys of all names, and the epoch if `with_epoch`, all at one revision.
 Result<EtcdStore::Rows> EtcdStore::load(const std::vector<LockName>& names,
                                         bool with_epoch,
                                         Time limit) {
+  const bool watched = names == watched_;
+  std::vector<std::optional<EtcdLine>> lines;
+  if (watched) lines = std::exchange(lines_, {});
+  lines.resize(names.size());
   EtcdTxn txn;
-  std::vector<std::string> locks;
-  for (const LockName& name : names) {
-    const std::string& lock = locks.emplace_back(name.text());
-    txn.then.emplace_back(EtcdGet{.range = keys_of_lock(lock), .by_creation = true});
-    txn.then.emplace_back(EtcdGet{.range = {note_of_lock(lock)}});
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    for (EtcdGet& get : etcd_line_gets(names[i].text(), lines[i]))
+      txn.then.emplace_back(std::move(get));
+    txn.then.emplace_back(EtcdGet{.range = {note_of_lock(names[i].text())}});
   }
   if (with_epoch) txn.then.emplace_back(EtcdGet{.range = {std::string(k_etcd_epoch)}});
   auto answers = client_.run({std::move(txn)}, limit);
@@ -88,16 +99,18 @@ Result<EtcdStore::Rows> EtcdStore::load(const std::vector<LockName>& names,
   rows.moment.numbers_writes = true;
   if (const auto& keys = answer.parts.back().keys; with_epoch && !keys.empty())
     rows.epoch = contender::Epoch::read(keys.front().value, keys.front().modified);
+  auto part = std::make_move_iterator(answer.parts.begin());
   for (std::size_t i = 0; i < names.size(); ++i) {
-    rows.rows.push_back(row_of(std::move(locks[i]),
-                               std::move(answer.parts[2 * i].keys),
-                               answer.parts[2 * i + 1].keys,
-                               rows.moment.now));
-    turns_.note(names[i].text(), rows.rows.back().state, rows.moment.now, [&](const auto& id) {
-      return is_ours(id);
-    });
+    const auto note = part + (lines[i] ? 2 : 1);
+    auto keys = etcd_line_keys(lines[i], {part, note});
+    if (!keys) return load(names, with_epoch, limit);
+    part = note + 1;
+    EtcdRow& row =
+        rows.rows.emplace_back(row_of(names[i].text(), *keys, note.base()->keys, rows.moment.now));
+    turns_.note(row.lock, row.state, rows.moment.now, [&](const auto& id) { return is_ours(id); });
+    if (watched) lines_.push_back(etcd_line(row, std::move(*keys), rows.revision, our_place(row)));
   }
-  if (names == watched_) {
+  if (watched) {
     wanted_ = ranges_of(rows);
     seen_ = rows.revision;
   }
@@ -127,16 +140,48 @@ Result<bool> EtcdStore::write(const EtcdChange& change, Time limit) {
   std::vector<EtcdRequest> gone;
   for (const EtcdLease lease : change.left)
     gone.emplace_back(EtcdRevoke{lease});
-  if (!gone.empty()) (void)client_.run(gone, limit).has_value();
+  if (!gone.empty()) client_.tell(gone, limit);
   return true;
+}
+
+void EtcdStore::remember(const std::vector<LockName>& names,
+                         const Rows& rows,
+                         const EtcdChange& change) {
+  Remembered all{.names = names};
+  for (const EtcdRow& row : rows.rows) {
+    EtcdRow& own = all.rows.emplace_back(EtcdRow{.lock = row.lock, .note = row.note});
+    for (const EtcdOperation& one : change.txn.then) {
+      const auto* const put = std::get_if<EtcdPut>(&one);
+      if (put == nullptr) continue;
+      if (put->key == note_of_lock(row.lock)) return;
+      if (lock_of_key(put->key) != row.lock) continue;
+      own.keys.push_back({put->key, put->value, written_, written_, put->lease});
+    }
+    if (own.keys.size() != 1) return;
+  }
+  remembered_ = std::move(all);
+}
+
+EtcdStore::Rows EtcdStore::rows_of(const Remembered& remembered) {
+  Rows rows{.rows = {}, .moment = local_moment(BootClock::now())};
+  rows.moment.numbers_writes = true;
+  for (const EtcdRow& row : remembered.rows) {
+    const auto note = row.note ? std::vector{*row.note} : std::vector<EtcdKey>();
+    rows.rows.push_back(row_of(row.lock, row.keys, note, rows.moment.now));
+  }
+  return rows;
 }
 
 Result<void> EtcdStore::transact(const std::vector<LockName>& names,
                                  const Occasion& occasion,
                                  Time limit,
                                  const Change& change) {
+  auto remembered = std::exchange(remembered_, std::nullopt);
+  if (!occasion.frees || (remembered && remembered->names != names)) remembered.reset();
   for (int changes = 0;;) {
-    auto rows = load(names, /*with_epoch=*/occasion.claim != nullptr, limit);
+    const bool relies = remembered.has_value();
+    auto rows = relies ? Result<Rows>(rows_of(*std::exchange(remembered, std::nullopt)))
+                       : load(names, /*with_epoch=*/occasion.claim != nullptr, limit);
     if (!rows) return contender::outpaced(where(), changes, rows.error());
     std::vector<StoredLock> after = contender::states_of(rows->rows);
     const std::int64_t epoch = epoch_for_grant(*rows, after);
@@ -150,8 +195,11 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
                   .writes = step.writes_lock(i),
                   .proves = step.writes && step.only,
                   .renewed = step.renews,
+                  .proves_note = relies,
                   .epoch = epoch},
                  all);
+    const bool only_frees = all.leases.empty() && all.txn.then.size() == names.size();
+    if (relies && !only_frees) continue;
     if (all.grants) add_etcd_epoch(rows->epoch, epoch, all);
     if (all.leases.empty() && all.txn.then.empty()) return {};
     // A get is added, because a member answers a transaction without operations by itself, without
@@ -166,8 +214,10 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
     if (!written) return contender::outpaced(where(), changes, written.error());
     if (*written) {
       token_ = static_cast<FencingToken>(epoch + written_);
+      if (all.grants) remember(names, *rows, all);
       return {};
     }
+    if (relies) continue;
     ++changes;
     if (BootClock::now() >= limit) return contender::outpaced(where(), changes);
   }
@@ -223,18 +273,16 @@ Result<void> EtcdStore::read(const std::vector<LockName>& names, Time limit, con
 std::vector<EtcdRange> EtcdStore::ranges_of(const Rows& rows) const {
   std::vector<EtcdRange> ranges;
   for (const EtcdRow& row : rows.rows) {
-    const auto ours = std::find_if(row.waiters.begin(), row.waiters.end(), [&](const auto& one) {
-      return is_ours(one.first);
-    });
+    const auto ours = our_place(row);
     const auto place = std::find_if(row.state.line.begin(),
                                     row.state.line.end(),
                                     [&](const auto& one) { return is_ours(one.id); }) -
                        row.state.line.begin();
-    if (ours == row.waiters.end() || place < 2) {
+    if (!ours || place < 2) {
       ranges.push_back(keys_of_lock(row.lock));
       continue;
     }
-    for (std::size_t i = ours->second - 2; i < ours->second; ++i)
+    for (std::size_t i = *ours - 2; i < *ours; ++i)
       ranges.push_back({row.keys[i].key});
   }
   return ranges;
@@ -245,6 +293,7 @@ Result<void> EtcdStore::watch_rows(const std::vector<LockName>& names,
                                    Time limit) {
   watched_ = names;
   ids_ = ids;
+  lines_.clear();
   if (const auto rows = load(names, /*with_epoch=*/false, limit); !rows) return rows.error();
   open_ = wanted_;
   return watch_.open(open_, seen_ + 1, limit);
@@ -260,6 +309,10 @@ Result<bool> EtcdStore::await_change(Time until) {
   const auto event = watch_.await_event(until);
   if (!event) return event.error();
   if (!*event) return false;
+  // A key before ours has changed, so few keys are left there. All others may be gone: the next
+  // read asks for all keys before ours.
+  for (std::optional<EtcdLine>& line : lines_)
+    if (line) line->front = std::max(line->front, line->ours);
   // Further events that have arrived are dropped: the caller reads the lock now, and sees what they
   // did.
   for (const Time now = BootClock::now();;) {

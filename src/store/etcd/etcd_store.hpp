@@ -5,10 +5,11 @@
 //
 // Each call reads the keys of its names (linearizable) and writes its changes in one transaction.
 // The transaction fails if anything relevant has changed since; then the call reads and writes
-// again. A lease is renewed by a keep-alive and a linearizable transaction after it, because a
-// leader that has lost its followers still confirms a keep-alive. A fencing token is the revision
-// of its grant plus the epoch: a number in the store that makes the sum about the time in µs, so
-// that tokens grow even if etcd has lost its data.
+// again. A release right after its grant reads nothing first: its transaction has the condition
+// that the keys and notes are as the grant left them. A lease is renewed by a keep-alive and a
+// linearizable transaction after it, because a leader that has lost its followers still confirms a
+// keep-alive. A fencing token is the revision of its grant plus the epoch: a number in the store
+// that makes the sum about the time in µs, so that tokens grow even if etcd has lost its data.
 //
 // Waiters are woken by watches: the first two in line watch the whole lock, each other waiter the
 // two waiters before it.
@@ -19,6 +20,7 @@
 #pragma once
 
 #include "store/etcd/etcd_client.hpp"
+#include "store/etcd/etcd_line.hpp"
 #include "store/etcd/etcd_row.hpp"
 #include "store/etcd/etcd_watch.hpp"
 #include "store/store_options.hpp"
@@ -26,6 +28,7 @@
 #include "store/table/table_store.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +71,14 @@ class EtcdStore final : public TableStore {
   Result<bool> await_change(Time until) override;
   FencingToken number_of_write() const override { return token_; }
 
+  // The locks of the newest grant, as it has written them: each with our key and its note only.
+  struct Remembered {
+    std::vector<LockName> names;
+    std::vector<EtcdRow> rows = {};
+  };
+  void remember(const std::vector<LockName>& names, const Rows& rows, const EtcdChange& change);
+  static Rows rows_of(const Remembered& remembered);
+
   Result<Rows> load(const std::vector<LockName>& names, bool with_epoch, Time limit);
   Result<bool> write(const EtcdChange& change, Time limit);
   std::int64_t epoch_for_grant(const Rows& rows,
@@ -75,6 +86,7 @@ class EtcdStore final : public TableStore {
   Result<void> see_ends(Rows& rows, Time limit);
   std::vector<EtcdRange> ranges_of(const Rows& rows) const;
   bool is_ours(const std::string& id) const;
+  std::optional<std::size_t> our_place(const EtcdRow& row) const;
 
   std::string where_;
   EtcdClient client_;
@@ -83,11 +95,14 @@ class EtcdStore final : public TableStore {
   FencingToken token_ = 0;    // token of a grant in that transaction
   bool may_raise_ = true;     // false: the user may not write the epoch
   contender::Turns turns_;
+  std::optional<Remembered> remembered_;
   std::vector<LockName> watched_;
   std::vector<std::string> ids_;   // ids of the watched claim or holds
   std::vector<EtcdRange> wanted_;  // the ranges to watch, as the newest read showed
   std::vector<EtcdRange> open_;    // the ranges that are watched now
-  EtcdRevision seen_ = 0;          // the revision of the newest read
+  // The watched names as they were read last; empty: they were not read, or the read failed.
+  std::vector<std::optional<EtcdLine>> lines_;
+  EtcdRevision seen_ = 0;  // the revision of the newest read
 };
 
 }  // namespace dlock

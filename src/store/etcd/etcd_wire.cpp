@@ -34,6 +34,7 @@ EtcdWire::EtcdWire(EtcdAddress address, const Interrupt* interrupt)
 void EtcdWire::disconnect() {
   transport_.reset();
   reader_ = HttpReader();
+  skipped_ = 0;
 }
 
 void EtcdWire::leave() {
@@ -42,8 +43,10 @@ void EtcdWire::leave() {
 }
 
 Result<void> EtcdWire::reach(Time limit) {
+  drop_skipped();
   // A connection is replaced if it is closed, or if it has sent something that we did not ask for.
-  if (transport_ && !(reader_.empty() && transport_->idle())) disconnect();
+  const bool is_clean = reader_.empty() || skipped_ > 0;
+  if (transport_ && !(is_clean && transport_->idle())) disconnect();
   return transport_ ? Result<void>() : connect(limit);
 }
 
@@ -56,6 +59,7 @@ Result<void> EtcdWire::connect(Time limit) {
     if (made) {
       transport_ = std::move(*made);
       reader_ = HttpReader();
+      skipped_ = 0;
       heard_ = false;
       return {};
     }
@@ -94,10 +98,26 @@ Result<void> EtcdWire::send(const std::vector<EtcdWords>& requests,
   return sent ? sent : lost(sent.error(), started, limit);
 }
 
+// Drops those answers for nobody that have arrived.
+void EtcdWire::drop_skipped() {
+  while (skipped_ > 0 && transport_) {
+    if (const auto answer = reader_.next()) {
+      --skipped_;
+      if (answer->last) disconnect();
+    } else if (transport_->idle() || !feed(BootClock::now())) {
+      return;
+    }
+  }
+}
+
 Result<HttpAnswer> EtcdWire::receive(Time started, Time limit) {
   for (;;) {
     if (auto answer = reader_.next()) {
       if (answer->last) transport_.reset();
+      if (skipped_ > 0) {
+        --skipped_;
+        continue;
+      }
       has_answered_ = has_answered_ || answer->status == k_ok;
       return std::move(*answer);
     }
