@@ -80,6 +80,8 @@ class ZkStore final : public TableStore {
   std::optional<Duration> looks_every(Watcher who, std::uint64_t place) const override;
 
   Result<ZkTable::Rows> seen(Result<ZkTable::Rows> rows, const std::vector<LockName>& names);
+  std::optional<ZkTable::Rows> recalled(const std::vector<LockName>& names,
+                                        const Occasion& occasion);
   static Moment moment_of(const ZkTable::Rows& rows);
   ZkTable::Extent extent_for(const Occasion& occasion) const;
   ZkTable::Extent extent_of(const std::vector<LockName>& names) const;

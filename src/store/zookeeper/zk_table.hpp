@@ -22,6 +22,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dlock {
@@ -78,6 +79,9 @@ class ZkTable {
                     const Extent& extent,
                     Time limit,
                     int& changes);
+  // Returns the locks of the newest write, if it granted them: each with our node only, as it was
+  // written. Forgets them.
+  std::optional<Rows> recall() { return std::exchange(granted_, std::nullopt); }
   // Returns the time at which keep() must attach to the claim's session again, so that the session
   // does not end while the claim waits; Time::max(): the claim has no session.
   Time keep_at() const;
@@ -128,6 +132,7 @@ class ZkTable {
   std::string folder_of(std::string_view lock) const;
 
   Result<bool> send(const Rows& rows, const ZkChange& change, Time limit);
+  void note_grant(const Rows& rows, const ZkChange& change, const ZkAnswer& multi);
   Result<bool> know_session(Time limit);
   ZkSession& writer(const ZkChange& change);
   ZkSession& session_of(std::int64_t number, Duration made_for);
@@ -158,6 +163,7 @@ class ZkTable {
   bool wants_one_ = false;  // the newest claim is for one of several names
   std::int64_t written_ = 0;
   std::map<std::string, std::string> values_;  // data of the nodes of our sessions, by path
+  std::optional<Rows> granted_;                // the locks of the newest write, if it granted them
   bool may_raise_ = true;                      // false: we may not write the epoch
   bool makes_parents_ = false;                 // the folders above the locks must be created
 };

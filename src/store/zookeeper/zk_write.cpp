@@ -127,11 +127,38 @@ Result<bool> ZkTable::send(const Rows& rows, const ZkChange& change, Time limit)
   }
   for (const ZkRequest& part : change.parts)
     if (part.op == ZkOp::set_data && values_.contains(part.path)) values_[part.path] = part.data;
+  if (change.grants) note_grant(rows, change, multi);
   for (const std::string& path : change.removed) {
     values_.erase(path);
     owners_.forget_node(path, limit);
   }
   return true;
+}
+
+// Notes the locks as a grant has written them, for recall().
+void ZkTable::note_grant(const Rows& rows, const ZkChange& change, const ZkAnswer& multi) {
+  Rows granted;
+  for (const ZkRow& row : rows.rows) {
+    ZkRow& own = granted.rows.emplace_back(
+        ZkRow{.lock = row.lock, .folder = row.folder, .has_folder = true});
+    for (const ZkContender& node : row.nodes) {
+      const auto part =
+          std::find_if(change.parts.begin(), change.parts.end(), [&](const ZkRequest& one) {
+            return one.op == ZkOp::set_data && one.path == node.path;
+          });
+      if (part == change.parts.end()) continue;
+      own.nodes.push_back(node);
+      own.nodes.back().data = part->data;
+      ++own.nodes.back().stat.version;
+    }
+  }
+  for (const ZkChange::Made& made : change.made)
+    granted.rows[made.row].nodes.push_back(
+        {.path = multi.parts[made.part].path, .data = change.parts[made.part].data});
+  if (std::all_of(granted.rows.begin(), granted.rows.end(), [](const ZkRow& row) {
+        return row.nodes.size() == 1;
+      }))
+    granted_ = std::move(granted);
 }
 
 Result<bool> ZkTable::undo(ZkSession& session,
