@@ -236,6 +236,9 @@ all_calls() { # WORD: without a message, as a note that cannot be written is one
 
 @test "freeze, unfreeze: free and held locks, refusals, list and inspect" {
   freezes
+  # A release keeps a lock that was frozen since its grant, for programs that do not know dlock.
+  run -0 "$DLOCK" run kept -- "$DLOCK" freeze --for 1h kept
+  [ -n "$(keys_of kept)" ]
 }
 
 @test "supersede: the newest run wins; a holder that said so is revoked" {

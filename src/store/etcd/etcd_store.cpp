@@ -28,6 +28,9 @@ std::string literal_part(std::string_view glob) {
   return std::string(glob.substr(0, glob.find_first_of("*?[\\")));
 }
 
+// For how long a claim may use what a look has read.
+constexpr Duration k_fresh = std::chrono::milliseconds(100);
+
 }  // namespace
 
 Result<EtcdAddress> EtcdStore::address_of(const StoreOptions& options) {
@@ -162,6 +165,18 @@ void EtcdStore::remember(const std::vector<LockName>& names,
   remembered_ = std::move(all);
 }
 
+// Returns rows with which a change may begin although they were not read for it, because its
+// transaction fails if anything relevant has changed since.
+std::optional<EtcdStore::Rows> EtcdStore::known_rows(const std::vector<LockName>& names,
+                                                     const Occasion& occasion) {
+  const auto remembered = std::exchange(remembered_, std::nullopt);
+  auto looked = std::exchange(looked_, std::nullopt);
+  if (occasion.frees && remembered && remembered->names == names) return rows_of(*remembered);
+  const bool is_fresh = looked && BootClock::now() < looked->moment.sent_at + k_fresh;
+  if (occasion.claim != nullptr && names == watched_ && is_fresh) return looked;
+  return std::nullopt;
+}
+
 EtcdStore::Rows EtcdStore::rows_of(const Remembered& remembered) {
   Rows rows{.rows = {}, .moment = local_moment(BootClock::now())};
   rows.moment.numbers_writes = true;
@@ -176,12 +191,11 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
                                  const Occasion& occasion,
                                  Time limit,
                                  const Change& change) {
-  auto remembered = std::exchange(remembered_, std::nullopt);
-  if (!occasion.frees || (remembered && remembered->names != names)) remembered.reset();
+  auto known = known_rows(names, occasion);
   for (int changes = 0;;) {
-    const bool relies = remembered.has_value();
-    auto rows = relies ? Result<Rows>(rows_of(*std::exchange(remembered, std::nullopt)))
-                       : load(names, /*with_epoch=*/occasion.claim != nullptr, limit);
+    const bool relies = known && occasion.frees;
+    auto rows = known ? Result<Rows>(*std::exchange(known, std::nullopt))
+                      : load(names, /*with_epoch=*/occasion.claim != nullptr, limit);
     if (!rows) return contender::outpaced(where(), changes, rows.error());
     std::vector<StoredLock> after = contender::states_of(rows->rows);
     const std::int64_t epoch = epoch_for_grant(*rows, after);
@@ -260,8 +274,13 @@ Result<void> EtcdStore::see_ends(Rows& rows, Time limit) {
 }
 
 Result<void> EtcdStore::read(const std::vector<LockName>& names, Time limit, const Look& look) {
-  auto rows = load(names, /*with_epoch=*/false, limit);
+  const bool waits = names == watched_ && !lines_.empty() &&
+                     std::all_of(lines_.begin(), lines_.end(), [](const auto& line) {
+                       return line && line->ours > 0;
+                     });
+  auto rows = load(names, /*with_epoch=*/waits, limit);
   if (!rows) return rows.error();
+  if (waits) looked_ = *rows;
   if (auto seen = see_ends(*rows, limit); !seen) return seen;
   std::vector<StoredLock> states = contender::states_of(rows->rows);
   look(lease_table::pointers_to(states), rows->moment);
@@ -294,6 +313,7 @@ Result<void> EtcdStore::watch_rows(const std::vector<LockName>& names,
   watched_ = names;
   ids_ = ids;
   lines_.clear();
+  looked_.reset();
   if (const auto rows = load(names, /*with_epoch=*/false, limit); !rows) return rows.error();
   open_ = wanted_;
   return watch_.open(open_, seen_ + 1, limit);

@@ -77,6 +77,7 @@ class EtcdStore final : public TableStore {
     std::vector<EtcdRow> rows = {};
   };
   void remember(const std::vector<LockName>& names, const Rows& rows, const EtcdChange& change);
+  std::optional<Rows> known_rows(const std::vector<LockName>& names, const Occasion& occasion);
   static Rows rows_of(const Remembered& remembered);
 
   Result<Rows> load(const std::vector<LockName>& names, bool with_epoch, Time limit);
@@ -96,6 +97,8 @@ class EtcdStore final : public TableStore {
   bool may_raise_ = true;     // false: the user may not write the epoch
   contender::Turns turns_;
   std::optional<Remembered> remembered_;
+  // What a waiter has read at its newest look, for the claim that follows at once.
+  std::optional<Rows> looked_;
   std::vector<LockName> watched_;
   std::vector<std::string> ids_;   // ids of the watched claim or holds
   std::vector<EtcdRange> wanted_;  // the ranges to watch, as the newest read showed
