@@ -28,9 +28,6 @@ std::string literal_part(std::string_view glob) {
   return std::string(glob.substr(0, glob.find_first_of("*?[\\")));
 }
 
-// For how long a claim may use what a look has read.
-constexpr Duration k_fresh = std::chrono::milliseconds(100);
-
 }  // namespace
 
 Result<EtcdAddress> EtcdStore::address_of(const StoreOptions& options) {
@@ -126,9 +123,9 @@ std::int64_t EtcdStore::epoch_for_grant(const Rows& rows,
   return rows.epoch.for_grant(rows.revision, rows.moment.wall_us, contender::largest_token(locks));
 }
 
-// Carries out a change. Returns false if nothing was written, because the locks have changed since
-// they were read.
-Result<bool> EtcdStore::write(const EtcdChange& change, Time limit) {
+// Carries out a change. If it `hurries`, it does not wait until leases are gone that nobody needs.
+// Returns false if nothing was written, because the locks have changed since they were read.
+Result<bool> EtcdStore::write(const EtcdChange& change, bool hurries, Time limit) {
   std::vector<EtcdRequest> all = change.leases;
   all.emplace_back(change.txn);
   const auto answers = client_.run(all, limit);
@@ -143,10 +140,14 @@ Result<bool> EtcdStore::write(const EtcdChange& change, Time limit) {
   std::vector<EtcdRequest> gone;
   for (const EtcdLease lease : change.left)
     gone.emplace_back(EtcdRevoke{lease});
-  if (!gone.empty()) client_.tell(gone, limit);
+  if (hurries && !gone.empty()) client_.tell(gone, limit);
+  if (!hurries && !gone.empty()) (void)client_.run(gone, limit).has_value();
   return true;
 }
 
+// Remembers what a grant has written, for a release that follows it. Not of a claim that has
+// waited: in a crowd, the sooner a run is over, the more claims come at the same time, and those
+// conflict (measured: 16 workers then get half as many runs).
 void EtcdStore::remember(const std::vector<LockName>& names,
                          const Rows& rows,
                          const EtcdChange& change) {
@@ -165,18 +166,6 @@ void EtcdStore::remember(const std::vector<LockName>& names,
   remembered_ = std::move(all);
 }
 
-// Returns rows with which a change may begin although they were not read for it, because its
-// transaction fails if anything relevant has changed since.
-std::optional<EtcdStore::Rows> EtcdStore::known_rows(const std::vector<LockName>& names,
-                                                     const Occasion& occasion) {
-  const auto remembered = std::exchange(remembered_, std::nullopt);
-  auto looked = std::exchange(looked_, std::nullopt);
-  if (occasion.frees && remembered && remembered->names == names) return rows_of(*remembered);
-  const bool is_fresh = looked && BootClock::now() < looked->moment.sent_at + k_fresh;
-  if (occasion.claim != nullptr && names == watched_ && is_fresh) return looked;
-  return std::nullopt;
-}
-
 EtcdStore::Rows EtcdStore::rows_of(const Remembered& remembered) {
   Rows rows{.rows = {}, .moment = local_moment(BootClock::now())};
   rows.moment.numbers_writes = true;
@@ -191,11 +180,12 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
                                  const Occasion& occasion,
                                  Time limit,
                                  const Change& change) {
-  auto known = known_rows(names, occasion);
+  auto remembered = std::exchange(remembered_, std::nullopt);
+  if (!occasion.frees || (remembered && remembered->names != names)) remembered.reset();
   for (int changes = 0;;) {
-    const bool relies = known && occasion.frees;
-    auto rows = known ? Result<Rows>(*std::exchange(known, std::nullopt))
-                      : load(names, /*with_epoch=*/occasion.claim != nullptr, limit);
+    const bool relies = remembered.has_value();
+    auto rows = relies ? Result<Rows>(rows_of(*std::exchange(remembered, std::nullopt)))
+                       : load(names, /*with_epoch=*/occasion.claim != nullptr, limit);
     if (!rows) return contender::outpaced(where(), changes, rows.error());
     std::vector<StoredLock> after = contender::states_of(rows->rows);
     const std::int64_t epoch = epoch_for_grant(*rows, after);
@@ -219,7 +209,7 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
     // A get is added, because a member answers a transaction without operations by itself, without
     // a majority of the members.
     all.txn.then.emplace_back(EtcdGet{.range = {note_of_lock(rows->rows.front().lock)}});
-    const auto written = write(all, limit);
+    const auto written = write(all, relies, limit);
     const bool raises = all.grants && epoch != rows->epoch.value && rows->epoch.value > 0;
     if (!written && written.error().code == Errc::denied && raises) {
       may_raise_ = false;  // this user may not write the epoch: the old one is used
@@ -228,7 +218,7 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
     if (!written) return contender::outpaced(where(), changes, written.error());
     if (*written) {
       token_ = static_cast<FencingToken>(epoch + written_);
-      if (all.grants) remember(names, *rows, all);
+      if (all.grants && occasion.queueing == Queueing::no) remember(names, *rows, all);
       return {};
     }
     if (relies) continue;
@@ -274,13 +264,8 @@ Result<void> EtcdStore::see_ends(Rows& rows, Time limit) {
 }
 
 Result<void> EtcdStore::read(const std::vector<LockName>& names, Time limit, const Look& look) {
-  const bool waits = names == watched_ && !lines_.empty() &&
-                     std::all_of(lines_.begin(), lines_.end(), [](const auto& line) {
-                       return line && line->ours > 0;
-                     });
-  auto rows = load(names, /*with_epoch=*/waits, limit);
+  auto rows = load(names, /*with_epoch=*/false, limit);
   if (!rows) return rows.error();
-  if (waits) looked_ = *rows;
   if (auto seen = see_ends(*rows, limit); !seen) return seen;
   std::vector<StoredLock> states = contender::states_of(rows->rows);
   look(lease_table::pointers_to(states), rows->moment);
@@ -313,7 +298,6 @@ Result<void> EtcdStore::watch_rows(const std::vector<LockName>& names,
   watched_ = names;
   ids_ = ids;
   lines_.clear();
-  looked_.reset();
   if (const auto rows = load(names, /*with_epoch=*/false, limit); !rows) return rows.error();
   open_ = wanted_;
   return watch_.open(open_, seen_ + 1, limit);

@@ -77,11 +77,10 @@ class EtcdStore final : public TableStore {
     std::vector<EtcdRow> rows = {};
   };
   void remember(const std::vector<LockName>& names, const Rows& rows, const EtcdChange& change);
-  std::optional<Rows> known_rows(const std::vector<LockName>& names, const Occasion& occasion);
   static Rows rows_of(const Remembered& remembered);
 
   Result<Rows> load(const std::vector<LockName>& names, bool with_epoch, Time limit);
-  Result<bool> write(const EtcdChange& change, Time limit);
+  Result<bool> write(const EtcdChange& change, bool hurries, Time limit);
   std::int64_t epoch_for_grant(const Rows& rows,
                                const std::vector<lease_table::StoredLock>& locks) const;
   Result<void> see_ends(Rows& rows, Time limit);
@@ -97,8 +96,6 @@ class EtcdStore final : public TableStore {
   bool may_raise_ = true;     // false: the user may not write the epoch
   contender::Turns turns_;
   std::optional<Remembered> remembered_;
-  // What a waiter has read at its newest look, for the claim that follows at once.
-  std::optional<Rows> looked_;
   std::vector<LockName> watched_;
   std::vector<std::string> ids_;   // ids of the watched claim or holds
   std::vector<EtcdRange> wanted_;  // the ranges to watch, as the newest read showed
