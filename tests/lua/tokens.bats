@@ -37,17 +37,25 @@ suite server empty lua
   r set "$T" 5 px 5000
   acquire o:1 s
   ttl_between "$T" 86000000 86400000
+  release o:1 s
+  r set "$T" 1000000000000000  # as many digits as the server's time
+  acquire o:1 s
+  assert_equal "$(r pttl "$T")" -1
+  release o:1 s
+  r set "$T" 1000000000000000 px 5000
+  acquire o:1 s
+  ttl_between "$T" 86000000 86400000
 }
 
-@test "the first token of an hour gets a day, a later one of that hour keeps its TTL" {
-  hour=8000002800000000  # in µs, and long after the server's time: so the next token is one more
-  r set "$T" $((hour - 1)) px 80000000
+@test "the first token of a quarter of an hour gets a day, a later one then keeps its TTL" {
+  quarter=8000002000000000  # in µs, and long after the server's time: so the next token is one more
+  r set "$T" $((quarter - 1)) px 80000000
   acquire o:1 s
-  assert_equal "$(token o:1 s)" $hour
+  assert_equal "$(token o:1 s)" $quarter
   ttl_between "$T" 86000000 86400000
   release o:1 s
   r pexpire "$T" 80000000
   acquire o:1 s2
-  assert_equal "$(token o:1 s2)" $((hour + 1))
+  assert_equal "$(token o:1 s2)" $((quarter + 1))
   ttl_between "$T" 79000000 80000000
 }

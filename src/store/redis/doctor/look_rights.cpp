@@ -33,7 +33,6 @@ struct Command {
 
 constexpr auto k_of_keys = std::to_array<Command>({{"type"},
                                                    {"exists"},
-                                                   {"hexists f"},
                                                    {"hget f"},
                                                    {"hgetall"},
                                                    {"hlen"},

@@ -27,14 +27,15 @@
 -- finds the hold, counts nothing and sets the TTL again. All that can fail is read before the first
 -- write, so an error leaves nothing behind (missing rights: rights.lua).
 -- include: parts/server.lua
--- include: parts/time.lua
--- include: parts/names.lua
+-- include: parts/clock.lua
 -- include: parts/hold.lua
--- include: parts/waiter.lua
--- include: parts/claim.lua
 -- include: parts/token.lua
 -- include: parts/rights.lua
 -- include: parts/free.lua
+-- include: parts/time.lua
+-- include: parts/names.lua
+-- include: parts/waiter.lua
+-- include: parts/claim.lua
 -- include: parts/claimed.lua
 -- include: parts/types.lua
 -- include: parts/modes.lua
@@ -42,13 +43,13 @@
 -- include: parts/records.lua
 -- include: parts/line.lua
 -- include: parts/leases.lua
+-- include: parts/all_rights.lua
 -- include: parts/released.lua
 -- include: parts/success.lua
 -- include: parts/holding.lua
 -- include: parts/above.lua
 -- include: parts/room.lua
 -- include: parts/grant.lua
--- include: parts/leave_lines.lua
 -- include: parts/revoked.lua
 -- include: parts/supersede.lua
 -- include: parts/waits.lua
@@ -57,10 +58,9 @@
 -- 1. Find holds that the claim or an ancestor already has, and recent successes.
 local done = once > 0 and 0  -- ms since the oldest success; false: a name has none
 for i, n in ipairs(names) do
-  local bad = missing_right(n, all_allowed)
+  local bad = missing_right(n)
   if bad then return bad end
-  redis.call('ZCARD', n.line)  -- an error if another program uses this key
-  redis.call('ZCARD', n.waiters)
+  for _, key in ipairs({n.line, n.waiters}) do redis.call('ZCARD', key) end  -- error: not ours
   look_above(n)
   if not n.how and lost_above(n) then return {'lost', i - 1} end
   local ago = done and not n.how and ms_since_success(n.done)

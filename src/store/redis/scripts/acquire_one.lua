@@ -17,14 +17,14 @@
 -- Idempotent by serial: a second call finds the hold of the first, whichever name it is of, and
 -- takes no second name; also if that hold was revoked.
 -- include: parts/server.lua
--- include: parts/time.lua
--- include: parts/names.lua
+-- include: parts/clock.lua
 -- include: parts/hold.lua
--- include: parts/waiter.lua
--- include: parts/claim.lua
 -- include: parts/token.lua
 -- include: parts/rights.lua
-local only  -- for claimed.lua: several names have no way of their own (free.lua)
+-- include: parts/time.lua
+-- include: parts/names.lua
+-- include: parts/waiter.lua
+-- include: parts/claim.lua
 -- include: parts/claimed.lua
 -- include: parts/types.lua
 -- include: parts/modes.lua
@@ -32,6 +32,7 @@ local only  -- for claimed.lua: several names have no way of their own (free.lua
 -- include: parts/records.lua
 -- include: parts/line.lua
 -- include: parts/leases.lua
+-- include: parts/all_rights.lua
 -- include: parts/released.lua
 -- include: parts/holding.lua
 -- include: parts/above.lua
@@ -43,14 +44,14 @@ local only  -- for claimed.lua: several names have no way of their own (free.lua
 -- Returns whether the claim's own owner is in the lock.
 local function is_in(n)
   if not is_hash(n.lock) or is_beside(mode_of(n.lock)) then return n.given_up end
-  return redis.call('HEXISTS', n.lock, owner) == 1
-    or redis.call('HEXISTS', n.lock, field_of(owner, 'write')) == 1
+  return redis.call('HGET', n.lock, owner)
+    or redis.call('HGET', n.lock, field_of(owner, 'write'))
 end
 
 -- 1. Find holds that the claim or an ancestor already has.
 local given_up = false  -- the claim has a hold that was revoked, and must not get another
 for i, n in ipairs(names) do
-  local refused = missing_right(n, all_allowed)
+  local refused = missing_right(n)
   if refused then return refused end
   -- An error if another program uses one of these keys.
   for _, key in ipairs({n.line, n.waiters}) do redis.call('ZCARD', key) end

@@ -5,6 +5,7 @@
 --                                                          would still have been remembered
 --         {'nothing'}                                      there was no note
 -- include: parts/server.lua
+-- include: parts/clock.lua
 -- include: parts/time.lua
 -- include: parts/types.lua
 local done = KEYS[1]

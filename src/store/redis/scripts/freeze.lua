@@ -5,6 +5,7 @@
 -- Returns {'frozen', {holding}}   the holding is the state before; a later freeze replaces an
 --                                 earlier one
 -- include: parts/server.lua
+-- include: parts/clock.lua
 -- include: parts/time.lua
 -- include: parts/types.lua
 -- include: parts/names.lua

@@ -7,6 +7,7 @@
 --         in ms and for how many ms it is remembered, or nothing; the newest run that reported its
 --         end (ended.lua), for how many ms it is remembered and the newest token, or nothing
 -- include: parts/server.lua
+-- include: parts/clock.lua
 -- include: parts/time.lua
 -- include: parts/types.lua
 -- include: parts/names.lua
@@ -33,8 +34,8 @@ local reply = holding(lock, holds, revoked, ARGV[1], line)
 reply[8] = living
 local since = text_at(done)
 local success = tonumber(since) and {since:sub(1, 20), redis.call('PTTL', done)}
-local last = last_key(ARGV[1])
-local ended, token = redis.pcall('GET', last), redis.pcall('GET', token_key(ARGV[1]))
+local last = last_of .. ARGV[1]
+local ended, token = redis.pcall('GET', last), redis.pcall('GET', token_of .. ARGV[1])
 if type(ended) == 'string' then
   token = type(token) == 'string' and token or ''
   ended = {ended:sub(1, 4096), redis.call('PTTL', last), token}

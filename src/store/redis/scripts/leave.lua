@@ -5,6 +5,7 @@
 -- ARGV  1 our waiter; then the tag of each name
 -- Returns {'left'}, also if it was in no line
 -- include: parts/server.lua
+-- include: parts/clock.lua
 -- include: parts/time.lua
 -- include: parts/types.lua
 -- include: parts/names.lua

@@ -13,12 +13,13 @@
 -- write, so a replica never says it (renew.lua). Notes and messages after a release cannot make it
 -- fail.
 -- include: parts/server.lua
--- include: parts/time.lua
 -- include: parts/names.lua
 -- include: parts/hold.lua
--- include: parts/released.lua
 -- include: parts/ended.lua
 -- include: parts/last.lua
+-- include: parts/clock.lua
+-- include: parts/time.lua
+-- include: parts/released.lua
 -- include: parts/types.lua
 -- include: parts/modes.lua
 -- include: parts/freeze.lua
@@ -29,7 +30,6 @@
 -- include: parts/success.lua
 -- include: parts/kept.lua
 -- include: parts/redisson.lua
--- include: parts/tidied.lua
 -- include: parts/reader.lua
 if last_released then
   pcall(call_first, KEYS[1], ARGV[6], KEYS[4], KEYS[5], nil, last_line)
@@ -69,7 +69,7 @@ local function release(n, owner, tag, keep)
   -- 3. It was the owner's last hold: the owner leaves the lock.
   redis.call('HDEL', lock, field)  -- a plain lock's key disappears with its last field
   if over then drop_records(holds, {[owner] = true}) end
-  if mode == 'write' and redis.call('HEXISTS', lock, owner) == 1 then
+  if mode == 'write' and redis.call('HGET', lock, owner) then
     return go_on_reading(lock, holds, line, waiters, owner, tag)
   end
   if mode == 'shared' and now == 'write' then return {'still_held'} end

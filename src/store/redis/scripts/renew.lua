@@ -21,6 +21,7 @@
 -- from a master that may write. A hold without a record gets no new record: a late copy of a
 -- renewal must not bring back a released hold.
 -- include: parts/server.lua
+-- include: parts/clock.lua
 -- include: parts/time.lua
 -- include: parts/types.lua
 -- include: parts/names.lua

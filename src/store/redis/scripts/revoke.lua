@@ -13,6 +13,7 @@
 --
 -- Atomic: the holder that was looked at must be the one that loses the lock.
 -- include: parts/server.lua
+-- include: parts/clock.lua
 -- include: parts/time.lua
 -- include: parts/types.lua
 -- include: parts/names.lua
@@ -43,7 +44,7 @@ for i = 1, #records, 2 do
   local owner, record = owner_in(records[i]), records[i + 1]
   local right = if_token == '' or token_in(record) == if_token
   local field = kind == 'hash' and owner and field_of(owner, mode_in(record))
-  local there = field and redis.call('HEXISTS', lock, field) == 1
+  local there = field and redis.call('HGET', lock, field)
   if there and right and (if_owner == '' or owner == if_owner) then
     any, meant[owner] = true, true
     local list = records[i] == id_of(owner, 'kept') and kept or running
@@ -51,8 +52,8 @@ for i = 1, #records, 2 do
     list[#list + 1] = owner
   end
 end
-local owned = if_owner == '' or kind == 'hash' and (redis.call('HEXISTS', lock, if_owner) == 1
-  or redis.call('HEXISTS', lock, if_owner .. ':write') == 1)
+local owned = if_owner == '' or kind == 'hash' and (redis.call('HGET', lock, if_owner)
+  or redis.call('HGET', lock, if_owner .. ':write'))
 if not any or not owned then return {'other_holder', before} end
 if frozen then return {'frozen', before} end
 

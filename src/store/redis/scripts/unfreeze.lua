@@ -5,6 +5,7 @@
 -- Returns {'unfrozen', ms left, record}   the freeze that has ended
 --         {'nothing'}                     the name was not frozen
 -- include: parts/server.lua
+-- include: parts/clock.lua
 -- include: parts/time.lua
 -- include: parts/types.lua
 -- include: parts/names.lua

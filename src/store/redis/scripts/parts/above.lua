@@ -16,7 +16,7 @@ end
 local function living(n, whose, what)
   local found = redis.call('HGET', n.holds, id_of(whose, what))
   if not found or not holds_it(n.lock, n.holds, n.tag, whose, mode_in(found)) then return end
-  if n.revocations and redis.call('HEXISTS', n.revoked, whose) == 1 then return nil, true end
+  if n.revocations and redis.call('HGET', n.revoked, whose) then return nil, true end
   return found
 end
 

@@ -3,10 +3,10 @@
 --   'again'  its own hold, which it has already    'take'  a new hold
 --   'join'   a hold beside that of an ancestor     'own'   nothing: an ancestor is in the way
 --   'busy'   nothing: there is no room             'turn'  nothing: the first in line gets it
--- Needs claim.lua, free.lua.
+-- Needs claim.lua.
 local names, arg = {}, 11
 for i = 1, #KEYS, 7 do
-  local n = only or name_at(i, ARGV[arg])
+  local n = name_at(i, ARGV[arg])
   n.above = {}
   for _ = 1, tonumber(ARGV[arg + 1]) do
     n.above[#n.above + 1] = {owner = ARGV[arg + 2], serial = ARGV[arg + 3]}

@@ -5,7 +5,7 @@
 -- Needs names.lua.
 local function note_end(tag, record, mode)
   if ARGV[3] == '' then return end
-  local last, newest = last_key(tag), ''
+  local last, newest = last_of .. tag, ''
   if mode == 'shared' or mode == 'slots' then  -- runs end in another order than they began
     local before = redis.pcall('GET', last)
     before = type(before) == 'string' and before or ''

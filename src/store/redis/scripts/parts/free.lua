@@ -4,33 +4,44 @@
 -- server refused here, and it names the missing right. This part comes before those that only the
 -- rest needs, because a script creates all its functions at each call.
 -- Arguments are numbers in digits: converting a number to digits costs as much as a command.
--- Needs time.lua, hold.lua, waiter.lua, claim.lua, token.lua, rights.lua.
-local function is_free(n)
+-- Needs clock.lua, hold.lua, token.lua, rights.lua.
+local function is_free(lock, token, holds, revoked, line, waiters)
+  local me = ARGV[5]
   if me == '' then
-    return redis.call('EXISTS', n.lock, n.holds, n.revoked, n.line, n.waiters) == 0
+    return redis.call('EXISTS', lock, holds, revoked, line, waiters) == 0
+      and hold_allowed(redis.acl_check_cmd or try, lock, token, holds, revoked)
   end
-  if supersede_in(me) then return false end  -- a later one may stand behind it
-  local lives = redis.call('EXISTS', n.lock, n.holds, n.revoked) == 0
-    and redis.call('ZRANGE', n.line, '0', '0')[1] == me and redis.call('ZSCORE', n.waiters, me)
-  return lives and tonumber(lives) >= now_ms()
+  if me:find('"supersede":"', 1, true) then return false end  -- a later one may stand behind it
+  local lives = redis.call('EXISTS', lock, holds, revoked) == 0
+    and redis.call('ZRANGE', line, '0', '0')[1] == me and redis.call('ZSCORE', waiters, me)
+  return lives and tonumber(lives) >= tonumber(now_digits():sub(1, -4))
 end
 
-local function take_free(n)
-  if not is_free(n) then return end
-  local bad = missing_right(n, hold_allowed) or take_token(n)
-  if bad then return bad end
-  local record = new_record(n.next, now_ms_digits(), mode, nil, ARGV[4])
-  redis.call('HSET', n.holds, id_of(owner, serial), record)
-  redis.call('PEXPIRE', n.holds, decimal(ttl + outlast))
-  redis.call('HSET', n.lock, owner, '1')
-  redis.call('PEXPIRE', n.lock, ARGV[3])
-  if me ~= '' then leave(n.line, n.waiters, me) end
+local function take_free()
+  local lock, token, holds, revoked, line, waiters = unpack(KEYS)
+  if not is_free(lock, token, holds, revoked, line, waiters) then return end
+  local owner, serial, ttl, rest, me = unpack(ARGV)
+  -- Most often one command: it stores the token in any case. One that was no less is put back.
+  local next = least_token(ARGV[10])
+  local before = redis.call('SET', token, next, 'KEEPTTL', 'GET')
+  if before and not is_less(before, next) then
+    redis.call('SET', token, before, 'KEEPTTL')
+    return
+  end
+  keep_a_day(token, before, next)
+  local record = new_record(next, now_digits():sub(1, -4), 'exclusive', nil, rest)
+  redis.call('HSET', holds, id_of(owner, serial), record)
+  redis.call('PEXPIRE', holds, ttl + outlast)
+  redis.call('HSET', lock, owner, '1')
+  redis.call('PEXPIRE', lock, ttl)
+  if me ~= '' then
+    redis.call('ZREM', line, me)
+    redis.call('ZREM', waiters, me)
+  end
   return {'granted', owner, record}
 end
 
-local only = #KEYS == 7 and name_at(1, ARGV[11])  -- the claim's only name; claimed.lua uses it too
-
-if only and #ARGV == 12 and mode == 'exclusive' and once == 0 then
-  local done, reply = pcall(take_free, only)
+if #KEYS == 7 and #ARGV == 12 and ARGV[7] == 'exclusive' and ARGV[9] == '0' then
+  local done, reply = pcall(take_free)
   if done and reply then return reply end
 end

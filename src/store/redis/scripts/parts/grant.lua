@@ -1,6 +1,25 @@
 -- For acquire: writes the hold of a name. The record and its TTL are written before the lock: if
 -- the server refuses one of these commands, no lock without a TTL is left.
--- Needs time.lua, types.lua, names.lua, modes.lua, records.lua, leases.lua, token.lua, claim.lua.
+-- Needs time.lua, types.lua, modes.lua, hold.lua, records.lua, leases.lua,
+-- token.lua, claim.lua.
+
+-- Sets n.next; only reads; returns an error if the key holds no usable number.
+local function next_token(n)
+  n.next, n.stored = least_token(proposed), redis.call('GET', n.token)
+  if not n.stored or is_less(n.stored, n.next) then return end
+  local last = tonumber(n.stored)
+  if not last or last < 0 or last >= endless then
+    local what = ' is not a usable number'
+    return redis.error_reply('ERR the fencing token at ' .. n.token .. what)
+  end
+  n.next = decimal(math.max(last + 1, tonumber(n.next)))
+end
+
+local function store_token(n)
+  redis.call('SET', n.token, n.next, 'KEEPTTL')
+  keep_a_day(n.token, n.stored, n.next)
+end
+
 local function extend(key, lasts)  -- never shortens; sets a TTL if the key has none
   if redis.call('PTTL', key) < lasts then redis.call('PEXPIRE', key, lasts) end
 end

@@ -21,7 +21,7 @@ local function living_owners(fields, mode, lock, tag)
         dead = dead + 1
       end
     end
-    local inner = mode == 'write' and redis.call('HEXISTS', lock, owner .. ':write') == 1
+    local inner = mode == 'write' and redis.call('HGET', lock, owner .. ':write')
     if mode == 'write' then owner = owner:gsub(':write$', '') end
     if inner or owner == 'mode' and mode ~= 'exclusive' then
       no_owner = no_owner + 1

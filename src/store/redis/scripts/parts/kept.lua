@@ -1,4 +1,4 @@
--- For release: --min-hold.
+-- For release: --min-hold, and what else an owner leaves behind.
 -- Needs names.lua, ended.lua, modes.lua, freeze.lua, records.lua, leases.lua.
 
 -- Keeps the lock for `keep` ms without a holder: the last hold of its owner was released.
@@ -17,4 +17,11 @@ local function keep_it(lock, holds, revoked, tag, owner, mode, record, keep)
     redis.call('PEXPIRE', lock, keep)
   end
   keep_holds(lock, holds)
+end
+
+-- `longest`: the lease may have been the longest. The lock's key lasts as long as the longest
+-- lease; and waiters may wait for a dead owner. settle() corrects both.
+local function tidy_up(lock, holds, line, tag, beside, longest)
+  if beside and (longest or redis.call('EXISTS', line) == 1) then settle(lock, holds, tag) end
+  if redis.call('EXISTS', lock) == 0 then clear_records(holds) end
 end

@@ -2,7 +2,7 @@
 -- of release would do the same (but leave a key of another type at `revoked` to the next acquire),
 -- and handles every other release. This part comes before those that only the rest needs, because a
 -- script creates all its functions at each call.
--- Needs server.lua, names.lua, hold.lua, released.lua, ended.lua.
+-- Needs server.lua, names.lua, hold.lua, ended.lua.
 -- If this part has made the release and more is to be done: the reply, and the first two waiters.
 local last_released, last_line
 
@@ -15,9 +15,10 @@ if #KEYS == 6 and ARGV[2] == '0' and ARGV[7] == '0' and ARGV[1] ~= 'kept' then
   if #records == 2 and records[1] == id_of(ARGV[5], ARGV[1]) then
     redis.call('DEL', lock, holds, revoked)
     note_end(ARGV[6], records[2], 'exclusive')
-    local told = redis.pcall(publish, lock_channel(ARGV[6]), '0')
+    local told = redis.pcall(publish, lock_channel_of .. ARGV[6], '0')
     last_released = {{'released', type(told) == 'number' and 1 or 0}}
     last_line = redis.pcall('ZRANGE', line, '0', '1')
-    if #last_line == 0 and not is_of_acquire(ARGV[1]) then return last_released end
+    -- The serial of `dlock acquire` is longer: the release of its holds is noted (released.lua).
+    if #last_line == 0 and #ARGV[1] == 16 then return last_released end
   end
 end

@@ -1,7 +1,9 @@
 -- The leases of owners that hold a lock beside others: one string key for each hold, as for
 -- Redisson's readers. An owner is dead when all its leases have ended, even though the hash still
 -- counts its holds.
--- Needs names.lua, types.lua, modes.lua, freeze.lua, records.lua.
+-- Needs types.lua, modes.lua, freeze.lua, records.lua.
+local function lease_key(tag, owner, i) return tag .. ':' .. owner .. ':rwlock_timeout:' .. i end
+
 -- Returns the longest lease in ms of an owner with `count` holds; nil: the owner is dead.
 local function lease_left(tag, owner, count)
   local longest
@@ -30,7 +32,7 @@ end
 
 -- Returns whether the owner holds the lock (a hash) in this mode; false if the lock is only kept.
 local function holds_it(lock, holds, tag, owner, mode)
-  if redis.call('HEXISTS', holds, id_of(owner, 'kept')) == 1 then return false end
+  if redis.call('HGET', holds, id_of(owner, 'kept')) then return false end
   local count = redis.call('HGET', lock, field_of(owner, mode))
   if not count then return false end
   local now = mode_of(lock)

@@ -1,11 +1,6 @@
--- Keys and channels whose names contain an owner or a waiter, or that only scripts use; KEYS has
--- all others. `tag` is the key of the lock in braces. redis_keys.hpp has these names for C++.
-local function lease_key(tag, owner, i) return tag .. ':' .. owner .. ':rwlock_timeout:' .. i end
-local function token_key(tag) return 'redisson_lock_token:' .. tag end
-local function last_key(tag) return 'dlock:last:' .. tag end
-local function released_key(tag) return 'dlock:released:' .. tag end
-
-local function turn_channel(tag, waiter_id) return 'dlock:turn:' .. tag .. ':' .. waiter_id end
+-- Keys and channels that only scripts use; KEYS has all others. These are what stands before the
+-- tag, which is the key of the lock in braces. leases.lua and line.lua have the names that contain
+-- an owner or a waiter; redis_keys.hpp has all of them for C++.
+local token_of, last_of, released_of = 'redisson_lock_token:', 'dlock:last:', 'dlock:released:'
 -- Where Redisson's waiters wait for a release: of a plain lock, and of a reader-writer pair.
-local function lock_channel(tag) return 'redisson_lock__channel:' .. tag end
-local function pair_channel(tag) return 'redisson_rwlock:' .. tag end
+local lock_channel_of, pair_channel_of = 'redisson_lock__channel:', 'redisson_rwlock:'

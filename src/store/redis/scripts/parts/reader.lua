@@ -4,8 +4,8 @@
 local function go_on_reading(lock, holds, line, waiters, owner, tag)
   redis.call('HSET', lock, 'mode', 'read')
   settle(lock, holds, tag)
-  redis.pcall(publish, pair_channel(tag), '1')
+  redis.pcall(publish, pair_channel_of .. tag, '1')
   pcall(call_first, lock, tag, line, waiters)
-  if redis.call('HEXISTS', lock, owner) == 1 then return {'still_held'} end
+  if redis.call('HGET', lock, owner) then return {'still_held'} end
   return {'released', 1}
 end

@@ -6,6 +6,6 @@ local function tell_redisson(lock, tag, mode, lasted)
   local lasts = redis.call('PTTL', lock)
   if lasts ~= -2 and lasts >= lasted - 1000 then return 1 end
   local pair = mode == 'shared' or mode == 'write'
-  return redis.pcall(publish, pair and pair_channel(tag) or lock_channel(tag),
+  return redis.pcall(publish, (pair and pair_channel_of or lock_channel_of) .. tag,
                      mode == 'write' and '1' or '0')
 end

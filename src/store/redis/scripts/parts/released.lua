@@ -5,12 +5,12 @@
 local function is_of_acquire(serial) return #serial == 17 and serial:sub(1, 1) == 'a' end
 
 local function note_release(tag, id)
-  local key = released_key(tag)
+  local key = released_of .. tag
   redis.call('ZADD', key, decimal(now_ms()), id)
   for _, old in ipairs(redis.call('ZRANGE', key, 0, -101)) do redis.call('ZREM', key, old) end
   redis.call('PEXPIRE', key, 86400000)
 end
 
 local function was_released(tag, id)
-  return type(redis.pcall('ZSCORE', released_key(tag), id)) == 'string'
+  return type(redis.pcall('ZSCORE', released_of .. tag, id)) == 'string'
 end

@@ -2,7 +2,7 @@
 --
 -- Rights are checked once per claim, at its first try, before it is in line: a run must not start,
 -- or wait for an hour, if it could not renew and release. The script uses some of these rights
--- anyway, but Redis 7.0 does not name the command that it refuses, and the error made here does.
+-- anyway, but Redis 7.0 does not name the command that it refuses, and all_rights.lua does.
 -- A free name is granted (free.lua) with a check of what its hold needs; a right that only a waiter
 -- needs is checked when the claim has to wait. EVAL is needed later if the server has lost its
 -- scripts. PUBLISH is not checked: waiters poll without it.
@@ -17,58 +17,37 @@
 -- If a right is withdrawn while the claim waits, its first use fails. If the grant needs it, the
 -- server refuses the grant, and no lock without a TTL is left (grant.lua). If only renewal or
 -- release need it, they fail, and the lease ends by itself.
--- Needs names.lua, claim.lua.
-local out_of_memory  -- the error of a server that is out of memory
+local refusal   -- the error of a server that is out of memory, or has several masters
+local harmless  -- the arguments of a trial behind the key, by command
 
--- Tries a call without effect, where rights cannot be checked.
-local function try(command, ...)
-  local reply = redis.pcall(command, ...)
+-- Returns whether the call is allowed: asks with all its arguments or, where rights cannot be
+-- checked, tries it. No name contains a line feed, so no key does.
+local function try(command, key)
+  harmless = harmless or {
+    SET = {'1', 'PX', '0'}, HSET = {'f', 'v', 'f'}, PEXPIRE = {'x'}, HGET = {'f'},
+    HINCRBY = {'f', 'x'}, HDEL = {'f'}, ZADD = {'x', 'm'}, ZREM = {'m'},
+    ZRANK = {'m'}, ZSCORE = {'m'}, ZRANGE = {'0', '0'}, ZRANGEBYSCORE = {'0', '0'}, EVAL = {'0'}}
+  if command == 'DEL' then key = key .. '\n' end
+  local words = {command, key, unpack(harmless[command] or {})}
+  if redis.acl_check_cmd then return redis.acl_check_cmd(unpack(words)) end
+  local reply = command ~= 'EVAL' and redis.pcall(unpack(words))
+  if command == 'INFO' then
+    local several = type(reply) == 'string' and reply:find('role:active-replica', 1, true)
+    refusal = several and redis.error_reply(
+      'MULTIMASTER this KeyDB accepts writes on several masters at once')
+    return not several
+  end
   local error = type(reply) == 'table' and reply.err or ''
   local oom = error:find('OOM', 1, true)
-  out_of_memory = oom and redis.error_reply(error:sub(oom))
+  refusal = oom and redis.error_reply(error:sub(oom))
   return not oom and not error:find('The user executing the script', 1, true)
 end
 
--- Returns whether all calls are allowed that renew and release a plain hold. With these arguments
--- they change nothing: no name contains a line feed, so no key does.
-local function hold_allowed(may, n)
-  return (redis.acl_check_cmd or may('SET', n.token, '1', 'PX', '0'))  -- first because of OOM
-    and may('TYPE', n.lock) and may('PTTL', n.lock) and may('DEL', n.revoked .. '\n')
-    and may('HSET', n.holds, 'f', 'v', 'f') and may('PEXPIRE', n.lock, 'x')
-    and may('HGET', n.revoked, 'f') and may('HINCRBY', n.lock, 'f', 'x')
-    and may('HDEL', n.holds, 'f') and may('HEXISTS', n.lock, 'f') and may('HGETALL', n.holds)
-    and (not redis.acl_check_cmd or may('EVAL', '', '0'))
-end
-
--- The same, of everything that a claim may need.
-local function all_allowed(may, n)
-  return hold_allowed(may, n) and may('SET', n.token, '1', 'PX', '0') and may('TIME')
-    and may('GET', n.token) and may('EXISTS', n.lock) and may('HLEN', n.lock)
-    and may('HKEYS', n.holds)
-    and may('ZADD', n.line, 'x', 'm') and may('ZADD', n.waiters, 'x', 'm')
-    and may('ZREM', n.line, 'm') and may('ZCARD', n.line) and may('ZRANK', n.line, 'm')
-    and may('ZSCORE', n.line, 'm') and may('ZRANGE', n.line, '0', '0')
-    and may('ZRANGEBYSCORE', n.waiters, '0', '0')
-    and (once == 0 or may('SET', n.done, '1', 'PX', '0'))
-    and (mode == 'exclusive' or may('SET', lease_key(n.tag, owner, 1), '1', 'PX', '0'))
-end
-
--- Returns an error that names the right; nil: all are granted, or the claim is already in line.
--- `allowed` is one of the two functions above.
-local function missing_right(n, allowed)
-  if me ~= '' then return end
-  local ask = redis.acl_check_cmd
-  if allowed(ask or try, n) then
-    local role = not ask and redis.pcall('INFO', 'replication')
-    if type(role) ~= 'string' or not role:find('role:active-replica', 1, true) then return end
-    return redis.error_reply('MULTIMASTER this KeyDB accepts writes on several masters at once')
-  end
-  local command, key
-  allowed(function(...)  -- again, up to the first missing right
-    command, key = ...
-    return (ask or try)(...)
-  end, n)
-  local on = key and key ~= '' and key or 'this server'
-  return out_of_memory
-    or redis.error_reply("NOPERM this user may not run '" .. command .. "' on " .. on)
+-- Returns whether all calls are allowed that renew and release a plain hold.
+local function hold_allowed(may, lock, token, holds, revoked)
+  return (redis.acl_check_cmd or may('SET', token) and may('INFO', 'replication'))  -- first: OOM
+    and may('TYPE', lock) and may('PTTL', lock) and may('DEL', revoked) and may('HSET', holds)
+    and may('PEXPIRE', lock) and may('HGET', revoked) and may('HINCRBY', lock)
+    and may('HDEL', holds) and may('HGETALL', holds)
+    and may('EVAL', '', '0')
 end

@@ -1,9 +1,17 @@
 -- For acquire: --supersede. A claim ends claims that said so, too, and wait before it in its line;
 -- with "holder" it also revokes a holder that said "holder". A waiter that is superseded learns so
 -- at its next try: no state is needed but the line.
--- Needs types.lua, hold.lua, freeze.lua, records.lua, leases.lua, claim.lua, claimed.lua, line.lua,
--- leave_lines.lua, revoked.lua.
+-- Needs types.lua, hold.lua, freeze.lua, records.lua, leases.lua, claim.lua, claimed.lua, waiter.lua,
+-- line.lua, revoked.lua.
 local supersede = supersede_in(me)
+
+-- Takes the claim out of the lines of all its names, and passes on its turn.
+local function leave_lines()
+  for _, n in ipairs(me ~= '' and names or {}) do
+    leave(n.line, n.waiters, me)
+    call_first(n.lock, n.tag, n.line, n.waiters)
+  end
+end
 
 -- Returns the time at which the run of a record came, in ms; nil: it was not refused at first.
 local function came_in(record) return tonumber(record:match('"came_ms":(%d+)')) end
@@ -61,8 +69,8 @@ local function supersede_holder(n)
   end
   for i = 1, #all, 2 do
     local owner = owner_in(all[i])
-    local there = owner and redis.call('HEXISTS', n.lock, field_of(owner, mode_in(all[i + 1]))) == 1
-    local known = is_hash(n.revoked) and owner and redis.call('HEXISTS', n.revoked, owner) == 1
+    local there = owner and redis.call('HGET', n.lock, field_of(owner, mode_in(all[i + 1])))
+    local known = is_hash(n.revoked) and owner and redis.call('HGET', n.revoked, owner)
     if there and not refuses[owner] and not known then chosen[#chosen + 1] = owner end
   end
   local info = #chosen > 0 and cjson.decode('{' .. ARGV[4])

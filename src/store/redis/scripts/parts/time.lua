@@ -1,14 +1,4 @@
--- The server's clock. A script reads it once, so that all its writes have the same time.
-local clock
-
-local function now_digits()  -- in µs
-  if not clock then
-    local time = redis.call('TIME')
-    clock = time[1] .. ('00000' .. time[2]):sub(-6)
-  end
-  return clock
-end
-
+-- Times as numbers and in ms. Needs clock.lua.
 local function now_ms_digits() return now_digits():sub(1, -4) end
 local function now_us() return tonumber(now_digits()) end
 local function now_ms() return math.floor(now_us() / 1000) end
