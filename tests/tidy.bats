@@ -166,7 +166,7 @@ rule_names() {
   { sources "$1" src cmd && files "$1" '*.lua'; } |
     grep -vxE 'src/store/redis/(redis_keys\.hpp|scripts/parts/names\.lua)' | lines "$1" '' |
     sed -E -e 's,//.*|--.*,,' | in_text '["'"'"'](dlock:[a-z]+:|redisson_|:rwlock_)'
-  files "$1" '*.lua' | grep -vE 'parts/(time|types)\.lua$' | lines "$1" "'(TIME|TYPE)'" |
+  files "$1" '*.lua' | grep -vE 'parts/(clock|types)\.lua$' | lines "$1" "'(TIME|TYPE)'" |
     grep -vE "may\('(TIME|TYPE)'" || true
 }
 @test "names of keys and channels, the server's time and the type of a key are in one place each" {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The names of a lock's keys and channels in Redis (dlock-protocol(7)). The scripts make some of
-// these names themselves, in scripts/parts/names.lua, leases.lua and line.lua; both places must agree.
+// these names themselves, in scripts/parts/names.lua; both places must agree.
 #pragma once
 
 #include <string>

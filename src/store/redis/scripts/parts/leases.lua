@@ -1,8 +1,8 @@
 -- The leases of owners that hold a lock beside others: one string key for each hold, as for
 -- Redisson's readers. An owner is dead when all its leases have ended, even though the hash still
 -- counts its holds.
--- Needs types.lua, modes.lua, freeze.lua, records.lua.
-local function lease_key(tag, owner, i) return tag .. ':' .. owner .. ':rwlock_timeout:' .. i end
+-- Needs names.lua, types.lua, modes.lua, freeze.lua, records.lua.
+local function lease_key(tag, owner, i) return tag .. ':' .. owner .. lease_end .. i end
 
 -- Returns the longest lease in ms of an owner with `count` holds; nil: the owner is dead.
 local function lease_left(tag, owner, count)

@@ -5,7 +5,7 @@
 local line_life, turn_life, most_at_once = 10000, 1000, 1000  -- ms, ms, waiters
 local beat_and_call = 5000  -- ms between two tries of a waiter, at most
 
-local function turn_channel(tag, waiter_id) return 'dlock:turn:' .. tag .. ':' .. waiter_id end
+local function turn_channel(tag, waiter_id) return turn_of .. tag .. ':' .. waiter_id end
 
 -- Removes waiters that have not tried again in time. Returns whether there were any.
 local function prune(line, waiters)

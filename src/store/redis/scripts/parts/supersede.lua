@@ -1,8 +1,8 @@
 -- For acquire: --supersede. A claim ends claims that said so, too, and wait before it in its line;
 -- with "holder" it also revokes a holder that said "holder". A waiter that is superseded learns so
 -- at its next try: no state is needed but the line.
--- Needs types.lua, hold.lua, freeze.lua, records.lua, leases.lua, claim.lua, claimed.lua, waiter.lua,
--- line.lua, revoked.lua.
+-- Needs types.lua, hold.lua, freeze.lua, records.lua, leases.lua, claim.lua, claimed.lua,
+-- waiter.lua, line.lua, revoked.lua.
 local supersede = supersede_in(me)
 
 -- Takes the claim out of the lines of all its names, and passes on its turn.
