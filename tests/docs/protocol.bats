@@ -8,7 +8,7 @@ suite docs
 setup() { set_up_docs; }
 
 @test "the commands of the scripts are the ones the protocol page allows" {
-  in_scripts=$(grep -rhoE "redis\.p?call\('[A-Z]+'|'S?PUBLISH'" src/store/redis/scripts |
+  in_scripts=$(grep -rhoE "redis\.p?call\('[A-Z]+'|may\('INFO'|'S?PUBLISH'" src/store/redis/scripts |
     grep -oE "'[A-Z]+'" | tr -d "'" | sort -u)
   in_text=$(sed -n '/^\.SH COMMANDS/,/^\.SH ACCESS/p' man/dlock-protocol.7 |
     sed -n '/scripts use/,$p' | grep -oE '\b[A-Z]{3,}\b' | grep -vxE 'ACCESS|RULES' | sort -u)

@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 #include <functional>
+#include <future>
 #include <string>
 #include <thread>
 #include <utility>
@@ -223,13 +224,17 @@ TEST_CASE("etcd: an answer that comes late is never taken for the next one") {
 
 TEST_CASE("etcd: an answer for nobody is not taken for the next one, early or late") {
   for (const bool late : {false, true}) {
+    std::promise<void> early;
     FakeEtcd fake([&](const FakePeer& peer) {
       const UniqueFd client = peer.accept();
       read_until(client, "}");
       write_all(client, counted(1));
-      read_until(client, std::string(4096, ' '));
       const std::string told = http(k_header + "}") + http(k_header + "}");
-      if (!late) write_all(client, told);
+      if (!late) {
+        read_until(client, std::string(4096, ' '));
+        write_all(client, told);
+        early.set_value();
+      }
       read_until(client, "YQ==");
       write_all(client, (late ? told : "") + counted(2));
       read_until(client, "");
@@ -237,7 +242,7 @@ TEST_CASE("etcd: an answer for nobody is not taken for the next one, early or la
     EtcdClient one = etcd_client(fake.url());
     CHECK(done(one, {k_get})[0].keys[0].modified == 1);
     one.tell({EtcdRevoke{7}}, ample());
-    if (!late) std::this_thread::sleep_for(50ms);
+    if (!late) early.get_future().wait();
     CHECK(done(one, {k_get})[0].keys[0].modified == 2);
     one.disconnect();
   }
