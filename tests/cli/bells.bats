@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Promise: in MariaDB and MySQL a waiter sleeps in the server until the one before it has gone, and
+# Promise: in MariaDB a waiter sleeps in the server until the one before it has gone, and
 # polls where that cannot work.
 # Every test is a shell of its own.
 # shellcheck disable=SC2030,SC2031,SC2154

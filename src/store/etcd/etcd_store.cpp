@@ -102,7 +102,9 @@ Result<EtcdStore::Rows> EtcdStore::load(const std::vector<LockName>& names,
   auto part = std::make_move_iterator(answer.parts.begin());
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto note = part + (lines[i] ? 2 : 1);
-    auto keys = etcd_line_keys(lines[i], {part, note});
+    // A store that was restored from an older copy counts revisions anew.
+    const bool is_older = lines[i] && rows.revision < lines[i]->revision;
+    auto keys = is_older ? std::nullopt : etcd_line_keys(lines[i], {part, note});
     if (!keys) return load(names, with_epoch, limit);
     part = note + 1;
     EtcdRow& row =

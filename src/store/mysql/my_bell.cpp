@@ -43,7 +43,7 @@ void MyBell::taken(const sql::Answer& answer, const MySession& session) {
   if (answer.rows.size() != 1) return;
   const auto& row = answer.rows.front();
   const auto id = static_cast<std::uint32_t>(sql::number_at(row, 1));
-  usable_ = id == static_cast<std::uint32_t>(session.connection_id());
+  usable_ = session.is_mariadb() && id == static_cast<std::uint32_t>(session.connection_id());
   held_by_ = usable_ && sql::number_at(row, 0) == 1 ? session.connection_id() : 0;
 }
 

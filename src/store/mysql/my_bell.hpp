@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// MyBell: lets a waiter in MariaDB or MySQL sleep in the server until the one before it has gone.
+// MyBell: lets a waiter in MariaDB sleep in the server until the one before it has gone.
 // Each claim takes its bell, a lock of the server (GET_LOCK) whose name is made of the claim's id,
 // and keeps it while it waits and while it holds. A waiter waits for the bell of its predecessor
 // (TableStore::predecessor()). The server gives it that bell when the predecessor releases it, or
@@ -8,10 +8,10 @@
 // A bell is only a hint: a woken waiter looks at the row, which decides. So no user of the server
 // can do more with a bell than delay a waiter until it looks by itself.
 //
-// A waiter cannot use bells where the sessions of clients share connections to the server (behind
-// some proxies), and where the server refuses GET_LOCK, as Galera does. It cannot use the bell of a
-// predecessor that has none, as the hold of `dlock acquire` or one at another node. It notices
-// both, and then polls.
+// A waiter cannot use bells in MySQL, whose GET_LOCK waits for whole seconds only; where the
+// sessions of clients share connections to the server (behind some proxies); and where the server
+// refuses GET_LOCK. It cannot use the bell of a predecessor that has none, as the hold of `dlock
+// acquire` or one at another node of Galera. It notices all that, and then polls.
 //
 // The caller sends the statements that this class returns, and reports their answers. One thread at
 // a time.
@@ -43,8 +43,7 @@ class MyBell {
   // Returns whether to wait for the bell of this predecessor, instead of polling.
   bool can_wait_for(const std::string& predecessor) const;
   // Returns the statement that waits, at most for `most`, for the bell of the predecessor. Its
-  // answer is for is_rung(). MariaDB counts in microseconds, MySQL in whole seconds
-  // (https://dev.mysql.com/doc/refman/8.0/en/locking-functions.html).
+  // answer is for is_rung(). MariaDB counts in microseconds, https://mariadb.com/kb/en/get_lock/
   static sql::Statement await(const std::string& predecessor, Duration most);
   // Returns the statement that gives the bell back to its owner. It follows await().
   static sql::Statement put_back(const std::string& predecessor);
@@ -54,8 +53,8 @@ class MyBell {
 
   // Bells cannot be used at this server.
   void give_up() { usable_ = false; }
-  // Returns whether the error number is that of a server that refuses GET_LOCK: 1235 of MariaDB
-  // with Galera, 1105 of Percona XtraDB Cluster.
+  // Returns whether the error number is that of a server that refuses GET_LOCK: 1235 of some
+  // versions of MariaDB with Galera, 1105 of Percona XtraDB Cluster.
   static bool is_refusal(unsigned int server_errno);
 
  private:

@@ -36,10 +36,12 @@ std::string select_time(const std::string& column) {
   return "timestampdiff(microsecond, '1970-01-01', " + column + ")";
 }
 
-// How often the first two in line look while they wait for a bell. A turn lasts a second: the
-// second must see that it has begun, and both must see a release that rings no bell
-// (force-release).
+// How often waiters look while they wait for a bell: the first two in line, and the others. Each
+// must see a turn that begins without a ring of that bell, and a turn lasts a second: the line
+// moves on by more than one place, several slots or names are wanted, or the one before stands
+// still.
 constexpr Duration k_look = 300ms;
+constexpr Duration k_look_behind = 600ms;
 // The answer of a server that has waited for a bell as long as it should may come this late.
 constexpr Duration k_late_answer = 1s;
 
@@ -169,25 +171,16 @@ void MysqlStore::prepare(const Occasion& occasion) {
   if (occasion.claim != nullptr) bell_.belongs_to(waiter_id(*occasion.claim));
 }
 
-// Returns how long one wait for a bell may last; nullopt: not at all, as the server counts in whole
-// seconds and `until` is too near.
-std::optional<Duration> MysqlStore::time_for_bell(Time until) const {
-  const Duration left = until - BootClock::now();
-  if (!bell_.can_wait_for(predecessor())) return std::nullopt;
-  if (session_.is_mariadb()) return std::max<Duration>(left, Duration::zero());
-  if (left < 1s) return std::nullopt;
-  return std::chrono::floor<std::chrono::seconds>(left);
-}
-
 Result<bool> MysqlStore::await_change(Time until) {
-  const auto most = time_for_bell(until);
-  if (!most) return nothing_.wait([](std::string_view) { return false; }, until, interrupt_);
-  const Time limit = until + k_late_answer;
   const std::string before = predecessor();
+  if (!bell_.can_wait_for(before))
+    return nothing_.wait([](std::string_view) { return false; }, until, interrupt_);
+  const Time limit = until + k_late_answer;
+  const Duration most = std::max<Duration>(until - BootClock::now(), Duration::zero());
   const auto answers = session_.run(
-      {bounded_by(limit), MyBell::await(before, *most), MyBell::put_back(before)}, limit);
+      {bounded_by(limit), MyBell::await(before, most), MyBell::put_back(before)}, limit);
   if (answers) return bell_.is_rung((*answers)[1], before);
-  if (session_.server_errno() == 0) return answers.error();
+  if (!MyBell::is_refusal(session_.server_errno())) return answers.error();
   bell_.give_up();
   return false;
 }
@@ -195,7 +188,7 @@ Result<bool> MysqlStore::await_change(Time until) {
 std::optional<Duration> MysqlStore::looks_every(Watcher who, std::uint64_t place) const {
   if (who == Watcher::holder) return 2s;
   if (who == Watcher::waiter && bell_.can_wait_for(predecessor()))
-    return place <= 2 ? std::optional<Duration>(k_look) : std::nullopt;
+    return place <= 2 ? k_look : k_look_behind;
   const Duration most = who == Watcher::waiter && place <= 2 ? Duration(50ms) : Duration(250ms);
   // The pause is an eighth of the time waited so far: a lock that was just taken may be released
   // soon.

@@ -3,10 +3,11 @@
 // "mysql://host/database". The first claim creates the tables dlock and dlock_line if the user has
 // the right to.
 //
-// A waiter sleeps in the server until the one before it has gone (my_bell.hpp). The first two in
-// line also look three times a second, because a turn lasts only a second. Where the server cannot
-// wake them, waiters poll: the first two 20 times a second, the others four times. A holder asks
-// every two seconds whether it still has the lock.
+// In MariaDB a waiter sleeps in the server until the one before it has gone (my_bell.hpp). The
+// first two in line also look three times a second, the others every 0.6 s, because a turn lasts
+// only a second. Where the server cannot wake them, and in MySQL, waiters poll: the first two 20
+// times a second, the others four times. A holder asks every two seconds whether it still has the
+// lock.
 //
 // Promises in addition to those of TableStore: if dlock is stopped in the middle of a transaction,
 // others wait for its rows no longer than until its limit. That holds on MariaDB; MySQL has no such
@@ -56,7 +57,6 @@ class MysqlStore final : public SqlStore {
   Result<bool> await_change(Time until) override;
   std::optional<Duration> looks_every(Watcher who, std::uint64_t place) const override;
 
-  std::optional<Duration> time_for_bell(Time until) const;
   Result<void> trusts(const sql::Answer& table);
 
   // Whether the table of locks, or of lines, has been examined: its engine is InnoDB, and this user

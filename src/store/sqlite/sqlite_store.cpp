@@ -177,6 +177,8 @@ Result<Line> SqliteStore::load_line(const std::string& name) {
 
 // Parses the text of a waiter, which stays the same for as long as it waits.
 const Waiter& SqliteStore::waiter_of(const std::string& text) {
+  static const Waiter unknown;
+  if (text.size() > limits::k_record_bytes) return unknown;
   if (waiters_.size() > k_most_waiters) waiters_.clear();
   const auto known = waiters_.find(text);
   if (known != waiters_.end()) return known->second;
@@ -342,6 +344,7 @@ Result<void> SqliteStore::watch_rows(const std::vector<LockName>& /*names*/,
   // This creates the file, so that it can be watched.
   if (auto ready = connect(); !ready) return ready;
   Result<FileEvents> events = Error{};
+  remove_bell();
   bell_ = watches_front() ? "" : bell_of(db_->file(), ids.front());
   if (!bell_.empty()) events = make_bell(bell_);
   if (!events) {
@@ -353,6 +356,12 @@ Result<void> SqliteStore::watch_rows(const std::vector<LockName>& /*names*/,
   ids_ = ids;
   (void)notes_change();
   return {};
+}
+
+// Removes our bell. Others do that only for a waiter that they take out of the line.
+void SqliteStore::remove_bell() {
+  if (!bell_.empty()) ::unlink(bell_.c_str());
+  bell_.clear();
 }
 
 Result<bool> SqliteStore::await_change(Time until) {

@@ -37,6 +37,10 @@ namespace dlock {
 
 class SqliteStore final : public TableStore {
  public:
+  SqliteStore(const SqliteStore&) = delete;
+  SqliteStore& operator=(const SqliteStore&) = delete;
+  ~SqliteStore() override { remove_bell(); }
+
   static Result<local::Place> place_of(const StoreOptions& options);
   // Opens the store. Creates the file if it does not exist; the file's directory must exist.
   static Result<std::unique_ptr<LockStore>> open(const local::Place& place,
@@ -81,6 +85,7 @@ class SqliteStore final : public TableStore {
             const std::vector<State>& after) const;
   Result<bool> await_bell(Time until);
   bool notes_change();
+  void remove_bell();
 
   local::Place place_;
   local::Machine machine_;
