@@ -3,8 +3,12 @@
 // or /etc/localtime names a zone that has them (zoneinfo/right).
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstdint>
+#include <cstdio>
 #include <ctime>
+#include <string>
 
 namespace dlock {
 
@@ -21,6 +25,24 @@ inline std::tm utc_date(std::chrono::sys_seconds time) {
   parts.tm_min = static_cast<int>(clock.minutes().count());
   parts.tm_sec = static_cast<int>(clock.seconds().count());
   return parts;
+}
+
+// Returns the time, in µs since 1970 and not before, as databases write it: "2026-01-31
+// 12:00:00.000000".
+inline std::string date_text(std::int64_t us) {
+  const std::tm date = utc_date(std::chrono::sys_seconds(std::chrono::seconds(us / 1'000'000)));
+  std::array<char, 96> text{};
+  std::snprintf(text.data(),
+                text.size(),
+                "%04d-%02d-%02d %02d:%02d:%02d.%06d",
+                date.tm_year + 1900,
+                date.tm_mon + 1,
+                date.tm_mday,
+                date.tm_hour,
+                date.tm_min,
+                date.tm_sec,
+                static_cast<int>(us % 1'000'000));
+  return text.data();
 }
 
 }  // namespace dlock

@@ -4,10 +4,7 @@
 #include "base/assert.hpp"
 #include "base/text.hpp"
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
-#include <cstdio>
 
 namespace dlock {
 
@@ -19,25 +16,13 @@ constexpr std::size_t k_longest_stem = 200;
 constexpr std::size_t k_kept_of_long = 160;
 constexpr char k_cut_mark = '~';  // does not occur in an encoded name
 
-// Returns the FNV-1a hash of a name. Two names with one hash are unlikely, but possible: a reader
-// of the file must compare the name that the file contains.
-std::string hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 0x100000001b3U;
-  }
-  std::array<char, 17> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
-  return digits.data();
-}
-
 }  // namespace
 
 std::string file_stem(std::string_view name, std::string_view keep) {
   DLOCK_ASSERT(keep.find(k_cut_mark) == std::string_view::npos);
   std::string stem = percent_encode(name, keep);
   if (stem.size() <= k_longest_stem) return stem;
+  // Two names may have one hash: a reader of the file must compare the name that the file contains.
   return stem.substr(0, k_kept_of_long) + k_cut_mark + hash_of(name);
 }
 

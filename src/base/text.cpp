@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <cstdio>
 
 namespace dlock {
 
@@ -230,6 +231,17 @@ bool has_piece(std::string_view text, char separator, std::string_view piece) {
     if (text.substr(begin, end - begin) == piece) return !piece.empty();
   }
   return false;
+}
+
+std::string hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : text) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= 0x100000001b3U;
+  }
+  std::array<char, 17> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
+  return digits.data();
 }
 
 }  // namespace dlock

@@ -50,4 +50,8 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 // Returns whether `piece` is one of the pieces that split() returns.
 bool has_piece(std::string_view text, char separator, std::string_view piece);
 
+// Returns the FNV-1a hash of the text, as 16 hexadecimal digits. It tells texts apart and hides
+// nothing; two texts with one hash are unlikely, but possible.
+std::string hash_of(std::string_view text);
+
 }  // namespace dlock

@@ -25,4 +25,9 @@ TEST_CASE("a point in time has the date of the calendar") {
   CHECK(text_of(9119951999) == "2258-12-31 23:59:59");
 }
 
+TEST_CASE("a time of a database has six digits after the second") {
+  CHECK(date_text(951827696'000042) == "2000-02-29 12:34:56.000042");
+  CHECK(date_text(0) == "1970-01-01 00:00:00.000000");
+}
+
 }  // namespace dlock

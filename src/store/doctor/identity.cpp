@@ -2,17 +2,14 @@
 #include "store/doctor/identity.hpp"
 
 #include "base/errno_text.hpp"
+#include "base/text.hpp"
 #include "sys/boot.hpp"
 
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cinttypes>
-#include <cstdint>
-#include <cstdio>
 #include <utility>
 
 namespace dlock {
@@ -31,15 +28,10 @@ std::string digest_of(const Identity& identity) {
   for (const Identity::Part& part : identity.parts)
     lines.push_back(part.name + '\0' + part.value + '\0');
   std::sort(lines.begin(), lines.end());
-  // The hash is FNV-1a, which is enough to tell stores apart. It hides nothing.
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const std::string& line : lines) {
-    for (const char c : line)
-      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  }
-  std::array<char, 17> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016" PRIx64, hash);
-  return std::string(digits.data(), 12);
+  std::string all;
+  for (const std::string& line : lines)
+    all += line;
+  return hash_of(all).substr(0, 12);
 }
 
 Identity identity_of_file(const std::string& path) {

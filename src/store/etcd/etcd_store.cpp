@@ -125,8 +125,9 @@ std::int64_t EtcdStore::epoch_for_grant(const Rows& rows,
   return rows.epoch.for_grant(rows.revision, rows.moment.wall_us, contender::largest_token(locks));
 }
 
-// Carries out a change. If it `hurries`, it does not wait until leases are gone that nobody needs.
-// Returns false if nothing was written, because the locks have changed since they were read.
+// Carries out a change. If it `hurries`, it revokes leases that have lost their keys without a wait
+// for the answer. Returns false if nothing was written, because the locks have changed since they
+// were read.
 Result<bool> EtcdStore::write(const EtcdChange& change, bool hurries, Time limit) {
   std::vector<EtcdRequest> all = change.leases;
   all.emplace_back(change.txn);

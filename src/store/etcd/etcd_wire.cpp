@@ -98,7 +98,7 @@ Result<void> EtcdWire::send(const std::vector<EtcdWords>& requests,
   return sent ? sent : lost(sent.error(), started, limit);
 }
 
-// Drops those answers for nobody that have arrived.
+// Drops those answers to skip() that have arrived.
 void EtcdWire::drop_skipped() {
   while (skipped_ > 0 && transport_) {
     if (const auto answer = reader_.next()) {

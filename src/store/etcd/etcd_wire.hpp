@@ -41,7 +41,7 @@ class EtcdWire {
   Result<void> send(const std::vector<EtcdWords>& requests, const std::string& token, Time limit);
   // Receives the next answer. `started`: when the caller's call began, for the text of an error.
   Result<HttpAnswer> receive(Time started, Time limit);
-  // The answers to the newest `count` requests are for nobody: they are dropped when they arrive.
+  // Nobody waits for the answers to the newest `count` requests: they are dropped on arrival.
   void skip(std::size_t count) { skipped_ += count; }
   // Receives more lines of a streamed answer, or its end. Returns false if the limit has passed.
   // After Errc::cancelled the connection is kept.
@@ -73,7 +73,7 @@ class EtcdWire {
   const Interrupt* interrupt_;
   std::optional<Transport> transport_;
   HttpReader reader_;
-  std::size_t skipped_ = 0;    // so many answers that are still to come are for nobody
+  std::size_t skipped_ = 0;    // number of answers still to come that will be dropped
   std::size_t server_ = 0;     // index of the member that is connected or will be tried first
   bool heard_ = false;         // the member of this connection has sent something
   bool has_answered_ = false;  // any member has answered as an etcd at least once

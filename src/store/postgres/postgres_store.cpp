@@ -5,11 +5,8 @@
 #include "store/sql/channel.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <chrono>
-#include <cstdio>
-#include <ctime>
 #include <utility>
 
 namespace dlock {
@@ -61,12 +58,7 @@ std::optional<std::int64_t> us_in(const sql::Value& value) {
 }
 
 std::string time_of(std::int64_t us) {
-  const std::tm parts = utc_date(std::chrono::sys_seconds(std::chrono::seconds(us / 1'000'000)));
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
-  std::string fraction = std::to_string(1'000'000 + us % 1'000'000);
-  fraction.front() = '.';
-  return std::string("'").append(text.data()).append(fraction).append("'::timestamp");
+  return "'" + date_text(us) + "'::timestamp";
 }
 
 // The SQL for PostgreSQL. It names the schema pg_catalog everywhere. Otherwise a function or

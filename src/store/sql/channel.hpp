@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The name under which a database server knows one waiter or holder: the channel of its
-// notifications in PostgreSQL, its bell in MariaDB and MySQL. Pure.
+// notifications in PostgreSQL, its bell in MariaDB. Pure.
 #pragma once
 
 #include <string>

@@ -2,9 +2,10 @@
 // Bells: how one waiter of many is woken. A release changes the time of the database file, and
 // everybody who watches that file looks at the rows. With a hundred waiters, these looks would
 // delay the next holder. So a waiter that has come behind others watches a file of its own instead:
-// its bell, "<database>-bell-<id>". Whoever takes a waiter out of the line removes its bell.
+// its bell, "<database>-bell-<id>". The process that takes a waiter out of the line removes its
+// bell.
 //
-// Nobody rings if the other process is an older dlock, or has no right to the directory. Then the
+// An older dlock, or one without a right to the directory, rings no bell. Then the
 // waiter sees half a second later that the time of the database file has changed.
 #pragma once
 

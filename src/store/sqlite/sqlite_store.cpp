@@ -18,7 +18,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <utility>
 
 namespace dlock {
@@ -64,23 +63,7 @@ constexpr std::string_view k_insert_lock =
 
 // Returns the time as SQLite's functions and ShedLock read it: "2026-01-31 12:00:00.000".
 std::string time_text(std::int64_t us) {
-  const std::chrono::sys_time<std::chrono::microseconds> time{std::chrono::microseconds(us)};
-  const auto second = std::chrono::floor<std::chrono::seconds>(time);
-  const auto ms = std::chrono::floor<std::chrono::milliseconds>(time - second);
-  const std::tm date = utc_date(second);
-  std::string text;
-  const auto add = [&](long long number, std::size_t digits, const char* behind) {
-    const std::string all = std::to_string(number);
-    text.append(digits - std::min(digits, all.size()), '0').append(all).append(behind);
-  };
-  add(date.tm_year + 1900, 4, "-");
-  add(date.tm_mon + 1, 2, "-");
-  add(date.tm_mday, 2, " ");
-  add(date.tm_hour, 2, ":");
-  add(date.tm_min, 2, ":");
-  add(date.tm_sec, 2, ".");
-  add(ms.count(), 3, "");
-  return text;
+  return date_text(us).substr(0, 23);
 }
 
 }  // namespace
