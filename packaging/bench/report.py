@@ -140,12 +140,13 @@ PARTS = {
         + [f"{name}_{trip}" for name in ("turn", "short") for trip in (0, 0.5, 20)]),
     "stores-fleet": (
         "Stores: real processes, half of them holders (lease 30 s), half waiters in lines of ten. What\n"
-        "they cost the server; and its restart after a kill: seconds until it answers, from then until\n"
-        "all are connected again, commands that were stopped, and waiters that gave up",
-        ["survives", "clients", "connections", "server MiB", "cpu %", "down s", "back s", "stopped",
-         "gave up"],
-        ["survives", "clients", "connections", "server_mib", "server_percent", "down_s", "back_s",
-         "stopped", "gave_up"]),
+        "they cost the server; and its restart after a kill: seconds until it answers,\n"
+        "from then until all are connected again, commands that were stopped, waiters that gave up.\n"
+        "Messages are TCP segments with data that the clients sent",
+        ["survives", "clients", "connections", "server MiB", "messages/s", "cpu %", "down s", "back s",
+         "stopped", "gave up"],
+        ["survives", "clients", "connections", "server_mib", "messages_per_s", "server_percent",
+         "down_s", "back_s", "stopped", "gave_up"]),
     "stores-crash": (
         "Stores: seconds from the KILL of a holder with all its processes to the next grant, for a\n"
         "lease of so many seconds; after its end: counted from there",

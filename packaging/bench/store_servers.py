@@ -58,7 +58,7 @@ class ScramPostgres(Postgres):
     """Its user has a password, checked by SCRAM, as Debian sets it up."""
 
     settings = "fsync, synchronous_commit on; SCRAM"
-    options = ("-c", "max_connections=400")
+    options = ("-c", "max_connections=700")
 
     def make(self, number):
         super().make(number)
@@ -79,7 +79,7 @@ class ScramPostgres(Postgres):
 
 class Mariadb(Mysql):
     settings = "innodb_flush_log_at_trx_commit 1, no binary log"
-    options = ("--skip-name-resolve", "--max-connections=400")
+    options = ("--skip-name-resolve", "--max-connections=700")
 
 
 class EtcdMembers(Etcd):
