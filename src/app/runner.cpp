@@ -37,6 +37,7 @@ Runner::Runner(RunPlan plan,
       child_(std::move(child)),
       listener_(listener),
       terminal_(Terminal::of_stdin()),
+      guard_due_(!worker.may_hang()),
       driver_(std::move(session), worker, &signals, listener, *this) {}
 
 // With --contain the command has processes that the store's record would not show.
@@ -49,7 +50,6 @@ void Runner::asking(action::Ask& ask) {
 
 void Runner::asked(action::Ask::What what) {
   using What = action::Ask::What;
-  if (what != What::acquire) guard_due_ = false;
   if (what == What::watch) child_.drop_guard();
   // At a release the group seems to be gone, or it never existed. end_group() kills what may be
   // left.
@@ -69,8 +69,7 @@ std::optional<Time> Runner::look_at() const {
 }
 
 void Runner::look() {
-  // Forks the guard while the store works on its first request, so that the fork costs no time. If
-  // the guard cannot be started, StartChild tries again and reports the error.
+  // If the guard cannot be started, StartChild tries again and reports the error.
   if (std::exchange(guard_due_, false)) static_cast<void>(child_.start_guard());
   listener_.on_acted();
   if (!leftovers_ || child_.group_alive()) return;
@@ -83,7 +82,6 @@ void Runner::guarded(const std::string& trouble) {
 }
 
 void Runner::carry_out(action::StartChild& start) {
-  guard_due_ = false;
   unlocked_ = start.holds.empty();
   const bool hand_over = terminal_ && terminal_->stdout_too() && terminal_->is_ours();
   ChildSpec spec{

@@ -84,7 +84,11 @@ class Runner : private DriverHooks {
   Child child_;
   RunListener& listener_;
   std::optional<Terminal> terminal_;
-  bool guard_due_ = true;      // the guard is yet to be forked, during the first request
+  // The guard is yet to be forked, in the first round of the loop: while a server works on the
+  // first request, the fork costs no time. A store on a disk works on this machine: a fork beside
+  // it would take its processor, and both would copy the pages that they share. There StartChild
+  // forks the guard.
+  bool guard_due_;
   bool unlocked_ = false;      // the command was started without the lock
   bool leftovers_ = false;     // the child has ended, but not its group
   bool told_to_stop_ = false;  // dlock itself got a stop signal, not only the child

@@ -82,9 +82,7 @@ Result<void> Child::start_guard() {
   // The cgroup is made here and not in prepare(): a run that ends before it has a guard must leave
   // no cgroup behind.
   if (!containment_.has_cgroup()) containment_ = Containment::make(contain_);
-  auto started = guard_.start(containment_.kill_switch());
-  children_.open();  // costs no time: the store works meanwhile
-  return started;
+  return guard_.start(containment_.kill_switch());
 }
 
 void Child::drop_guard() {
@@ -125,6 +123,7 @@ Result<void> Child::start(ChildSpec spec, const Signals& signals) {
   pid_ = pid;
   guard_.note_order({.group = pid, .kill_at = spec.kill_at});
   error_out_.reset();
+  children_.open();  // costs no time: the command starts meanwhile
   return {};
 }
 
