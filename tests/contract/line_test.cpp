@@ -122,7 +122,7 @@ TEST_CASE("line: a dead waiter delays no other, or by no more than a turn") {
       CHECK(hears(second, HandOff::turn));
     } else {
       CHECK(hears(second, HandOff::next));
-      CHECK(hears(second, HandOff::changed));
+      CHECK(hears(second, HandOff::turn));
     }
     second.enter();
     CHECK(holder.inspect(name).waiting == 0);

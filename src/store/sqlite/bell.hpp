@@ -5,8 +5,13 @@
 // its bell, "<database>-bell-<id>". The process that takes a waiter out of the line removes its
 // bell.
 //
-// An older dlock, or one without a right to the directory, rings no bell. Then the
-// waiter sees half a second later that the time of the database file has changed.
+// A bell rings when the turn of its waiter begins, and for nothing else. So the waiter need not
+// look: it tries at once. The next in line hears nothing. What ends the turn, a grant or the leave
+// of the waiter, rings for the next one if there is room for it.
+//
+// An older dlock, or one without a right to the directory, rings no bell. Then the waiter sees half
+// a second later that the time of the database file has changed. So the second waiter also knows
+// when the turn of the first one ends, which may be dead.
 #pragma once
 
 #include "base/result.hpp"

@@ -9,6 +9,7 @@
 #include "store/sqlite/bell.hpp"
 #include "store/sqlite/database_file.hpp"
 #include "store/state_json.hpp"
+#include "store/table/waiting_line.hpp"
 #include "sys/limits.hpp"
 
 #include <fcntl.h>
@@ -267,9 +268,10 @@ Result<void> SqliteStore::transact(const std::vector<LockName>& names,
 void SqliteStore::tell(const Step& step,
                        const std::vector<StoredLock>& before,
                        const std::vector<StoredLock>& after) const {
+  for (std::size_t i = 0; i < before.size(); ++i)
+    if (lease_table::turn_began(before[i].line, after[i].line))
+      ring(bell_of(db_->file(), after[i].line.front().id));
   if (step.tells) ::utimensat(AT_FDCWD, place_.path.c_str(), nullptr, 0);
-  for (const std::string& id : step.wakes)
-    ring(bell_of(db_->file(), id));
   for (std::size_t i = 0; i < before.size(); ++i)
     for (const lease_table::Place* place : sql::change_of(before[i].line, after[i].line).gone)
       ::unlink(bell_of(db_->file(), place->id).c_str());
@@ -348,6 +350,7 @@ void SqliteStore::remove_bell() {
 }
 
 Result<bool> SqliteStore::await_change(Time until) {
+  rang_ = false;
   if (!bell_.empty()) return await_bell(until);
   const auto any = [](std::string_view) { return true; };
   auto told = events_.wait(any, until, interrupt_);
@@ -364,8 +367,9 @@ Result<bool> SqliteStore::await_bell(Time until) {
     auto told = events_.wait(any, next, interrupt_);
     if (!told) return told;
     const bool has_changed = notes_change();
-    if (*told && !has_bell(bell_)) (void)watch_rows({}, ids_, until).has_value();
-    if (*told || has_changed) return true;
+    rang_ = *told;
+    if (rang_ && !has_bell(bell_)) (void)watch_rows({}, ids_, until).has_value();
+    if (rang_ || has_changed) return true;
     if (BootClock::now() >= until) return false;
   }
 }

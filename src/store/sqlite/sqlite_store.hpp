@@ -4,7 +4,7 @@
 // the file system.
 //
 // Claims are granted in the order of their arrival: the lines are rows of a table. A release wakes
-// the first waiters, because after its commit it sets the modification time of the file, which
+// those who came first, because after its commit it sets the modification time of the file, which
 // inotify(7) reports; those behind them have bells (bell.hpp). (inotify reports the write itself,
 // too, but before the next reader can see it.) A lease
 // ends at its time on CLOCK_BOOTTIME or with a reboot, but not with its process. The last token and
@@ -64,6 +64,7 @@ class SqliteStore final : public TableStore {
                           const std::vector<std::string>& ids,
                           Time limit) override;
   Result<bool> await_change(Time until) override;
+  bool has_turn() const override { return rang_; }
 
   Result<void> connect();
   // The functions below may be called only within a transaction.
@@ -104,6 +105,7 @@ class SqliteStore final : public TableStore {
   FileEvents events_;                      // of the bell or, if `bell_` is empty, of the database
   std::vector<std::string> ids_;           // of the watched claim or holds
   std::string bell_;                       // path of the waiter's bell
+  bool rang_ = false;                      // the bell has ended the newest wait
   Duration changed_at_{};  // time of the file's last change, as seen beside the bell
 };
 

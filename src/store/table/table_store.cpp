@@ -332,6 +332,7 @@ Result<HandOff> TableStore::await_hand_off(Time until) {
     look_soon();
     auto told = await_change(std::min(until, look_at_.value_or(until)));
     if (!told) return told.error();
+    if (*told && has_turn()) return HandOff::turn;
     const Time now = BootClock::now();
     const bool due = look_at_ && now >= *look_at_ && now < until;
     // A look gets at least k_least_look, even beyond `until`: with less time the answer would come

@@ -105,6 +105,10 @@ class TableStore : public LockStore {
   // watched.
   virtual Result<bool> await_change(Time until) = 0;
 
+  // Returns whether what has ended the newest await_change() says that it is the turn of the
+  // watched claim. Then the claim tries at once and does not look first.
+  virtual bool has_turn() const { return false; }
+
   // Returns the number of the newest write, if the store numbers its writes
   // (Moment::numbers_writes).
   virtual FencingToken number_of_write() const { return 0; }

@@ -206,10 +206,8 @@ Sight look_from_line(const States& states, const Claim& claim, const Moment& mom
     if (place == 2) {
       note(turn_ends + Duration(1));
       if (sight.what == HandOff::timed_out) sight.what = HandOff::next;
-    } else if (turn_ends <= moment.now + k_turn) {
+    } else {
       sight.what = HandOff::turn;
-    } else if (sight.what != HandOff::turn) {
-      sight.what = HandOff::changed;
     }
   }
   return sight;
