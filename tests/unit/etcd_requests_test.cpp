@@ -100,9 +100,11 @@ TEST_CASE("etcd requests: a new lease is positive and of our own, with the digit
 TEST_CASE("etcd requests: a login and a watch") {
   CHECK(login_words("ann", "p\"w").path == "/v3/auth/authenticate");
   CHECK(login_words("ann", "p\"w").json == R"({"name":"ann","password":"p\"w"})");
-  CHECK(watch_words({{"a"}}, 0).path == "/v3/watch");
-  CHECK(watch_words({{"a"}}, 0).json == R"({"create_request":{"key":"YQ=="}})");
-  CHECK(watch_words({{"a"}, {"b", "c"}}, 9).json ==
+  CHECK(watch_words({{"a"}}, 0, EtcdEvents::all).path == "/v3/watch");
+  CHECK(watch_words({{"a"}}, 0, EtcdEvents::all).json == R"({"create_request":{"key":"YQ=="}})");
+  CHECK(watch_words({{"a"}}, 0, EtcdEvents::deletes).json ==
+        R"({"create_request":{"key":"YQ==","filters":["NOPUT"]}})");
+  CHECK(watch_words({{"a"}, {"b", "c"}}, 9, EtcdEvents::all).json ==
         R"({"create_request":{"key":"YQ==","start_revision":"9"}})"
         R"({"create_request":{"key":"Yg==","range_end":"Yw==","start_revision":"9"}})");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "store/etcd/etcd_row.hpp"
 
+#include "store/record_json.hpp"
 #include "store/table/waiting_line.hpp"
 
 #include <doctest/doctest.h>
@@ -67,6 +68,84 @@ EtcdChange claim(Keys& keys, const Claim& one, const Moment& moment, bool& grant
     if (granted) renewed = {std::get<Grant>(*reply).holds.front().owner};
     return granted;
   });
+}
+
+// One try of a claim to which later keys make no difference, from a row that may be outdated.
+EtcdChange try_from(const EtcdRow& before, const Claim& one, EtcdStep step) {
+  StoredLock after = before.state;
+  Moment numbered = at(3s);
+  numbered.numbers_writes = true;
+  const auto reply = acquire({&after}, one, numbered, Queueing::listening);
+  const bool granted = reply && std::holds_alternative<Grant>(*reply);
+  EtcdChange change;
+  add_change(before,
+             after,
+             {.moment = numbered,
+              .revision = k_seen,
+              .writes = granted,
+              .proves = false,
+              .renewed = step.renewed,
+              .ignores_later = step.ignores_later,
+              .line_lease = step.line_lease},
+             change);
+  return change;
+}
+const std::vector<OwnerId> k_none;
+const Moment k_then = at(3s);
+constexpr EtcdLease k_line_lease = 0xabc;
+EtcdStep step_of(bool ignores_later) {
+  return {.moment = k_then,
+          .revision = k_seen,
+          .writes = false,
+          .proves = false,
+          .renewed = k_none,
+          .ignores_later = ignores_later,
+          .line_lease = k_line_lease};
+}
+
+// Returns whether etcd would carry out the change with these keys and this note.
+bool fits(const EtcdChange& change, const std::vector<EtcdKey>& keys, EtcdRevision note = 0) {
+  const auto fits_one = [&](const EtcdCompare& one) {
+    const auto holds = [&](const EtcdKey& key) {
+      const auto number = one.number == EtcdCompare::Number::created ? key.created : key.modified;
+      switch (one.relation) {
+        case EtcdCompare::Relation::equal:
+          return number == one.than;
+        case EtcdCompare::Relation::not_equal:
+          return number != one.than;
+        case EtcdCompare::Relation::greater:
+          return number > one.than;
+        case EtcdCompare::Relation::less:
+          return number < one.than;
+      }
+      return false;
+    };
+    if (one.range.first == note_of_lock("a")) return holds({"", "", note, note});
+    std::vector<EtcdKey> some;
+    for (const EtcdKey& key : keys)
+      if (one.range.end.empty() ? key.key == one.range.first
+                                : one.range.first <= key.key && key.key < one.range.end)
+        some.push_back(key);
+    if (some.empty()) return holds({});
+    return std::all_of(some.begin(), some.end(), holds);
+  };
+  return std::all_of(change.txn.compares.begin(), change.txn.compares.end(), fits_one);
+}
+EtcdKey waiter_key(const std::string& key, const Claim& one, EtcdRevision created) {
+  return {key,
+          place_json({.id = waiter_id(one), .waiter = {.who = one.who, .mode = one.mode}}),
+          created,
+          created,
+          created};
+}
+EtcdKey holder_key(const std::string& key, const Claim& one, EtcdRevision created) {
+  StoredLock state;
+  REQUIRE(acquire({&state}, one, at(1s)).has_value());
+  return {key,
+          contender::lease_json(one.owner, state.leases.at(one.owner), 30s, 0),
+          created,
+          created,
+          created};
 }
 
 std::size_t grants_of(const EtcdChange& change) {
@@ -205,6 +284,82 @@ TEST_CASE("etcd: a kept hold moves to a lease of its own") {
   CHECK(std::get<EtcdGrant>(change.leases[0]).ttl == 5s);
   CHECK(change.left == std::vector{before});
   CHECK(is_kept(keys.row(at(2s).now).state.leases.at("p")));
+}
+
+TEST_CASE("etcd row: a waiter joins behind others, whatever has come since it read") {
+  const Claim one = claim_of("q", "u");
+  const EtcdKey holder = holder_key("a/1", claim_of("p", "t"), 10);
+  const EtcdRow row = row_of("a", {holder}, {}, at(2s).now);
+  const EtcdChange change = try_from(row, one, step_of(true));
+  CHECK(change.joins);
+  CHECK(fits(change, {holder}));
+  EtcdKey renewed = holder;
+  renewed.modified = k_seen + 1;
+  CHECK(fits(change, {renewed, waiter_key("a/2", claim_of("r", "v"), k_seen + 2)}));
+  // A late copy of the request makes no second key.
+  CHECK(std::get<EtcdGrant>(change.leases.at(0)).lease == k_line_lease);
+  CHECK_FALSE(fits(change, {holder, waiter_key("a/abc", one, k_seen + 1)}));
+}
+
+TEST_CASE("etcd row: a waiter that counts others, or shares the lock, joins what it has read") {
+  const EtcdKey holder = holder_key("a/1", claim_of("p", "t"), 10);
+  const EtcdRow row = row_of("a", {holder}, {}, at(2s).now);
+  Claim reader = claim_of("q", "u");
+  reader.mode = Mode::shared;
+  const EtcdKey came = waiter_key("a/2", claim_of("r", "v"), k_seen + 1);
+  for (const EtcdChange& change :
+       {try_from(row, claim_of("q", "u"), step_of(false)), try_from(row, reader, step_of(true))}) {
+    CHECK_FALSE(change.joins);
+    CHECK(fits(change, {holder}));
+    CHECK_FALSE(fits(change, {holder, came}));
+  }
+}
+
+TEST_CASE("etcd row: a first waiter takes a free lock, whatever waiters have come behind it") {
+  const Claim one = claim_of("q", "u");
+  const EtcdKey own = waiter_key("a/5", one, 20);
+  const EtcdRow row = row_of("a", {own}, {}, at(2s).now);
+  const EtcdChange change = try_from(row, one, step_of(true));
+  REQUIRE(change.grants);
+  CHECK(fits(change, {own}));
+  CHECK(fits(change, {own, waiter_key("a/2", claim_of("r", "v"), k_seen + 1)}));
+  // Our key is gone: another one passed us over.
+  CHECK_FALSE(fits(change, {holder_key("a/2", claim_of("r", "v"), k_seen + 1)}));
+  EtcdKey changed = own;
+  changed.modified = k_seen + 1;
+  CHECK_FALSE(fits(change, {changed}));
+  // An older key of a program that is not dlock would hold the lock.
+  CHECK_FALSE(fits(change, {{"a/1", "", 19, 19, 7}, own}));
+  // A freeze has come, whose key is younger.
+  CHECK_FALSE(fits(change, {own, holder_key("a/2", claim_of("r", "v"), k_seen + 1)}, k_seen + 1));
+  CHECK_FALSE(fits(try_from(row, one, step_of(false)),
+                   {own, waiter_key("a/2", claim_of("r", "v"), k_seen + 1)}));
+}
+
+TEST_CASE("etcd row: a waiter that is not the first of a free lock proves all keys") {
+  const Claim one = claim_of("q", "u");
+  const EtcdKey own = waiter_key("a/5", one, 20);
+  const EtcdKey came = waiter_key("a/2", claim_of("r", "v"), k_seen + 1);
+  const auto is_whole = [&](std::vector<EtcdKey> keys, const std::vector<EtcdKey>& note) {
+    EtcdRow row = row_of("a", keys, note, at(2s).now);
+    // A first waiter whose turn is over.
+    if (row.state.line.front().id != waiter_id(one))
+      row.state.line.front().alive_until = at(2s).now;
+    const EtcdRevision written = note.empty() ? 0 : note.front().modified;
+    const EtcdChange change = try_from(row, one, step_of(true));
+    REQUIRE(change.grants);
+    CHECK(fits(change, keys, written));
+    keys.push_back(came);
+    return !fits(change, keys, written);
+  };
+  CHECK_FALSE(is_whole({own}, {}));
+  CHECK(is_whole({waiter_key("a/1", claim_of("s", "w"), 10), own}, {}));
+  // The lock "a/b" has a key in the range.
+  CHECK(is_whole({{"a/b/1", "", 10, 10, 7}, own}, {}));
+  // A freeze that has ended here may go on at a host with a slower clock.
+  StoredLock frozen;
+  frozen.frozen = FreezeNote{.owner = "f", .since_ms = 1, .until_ms = 2};
+  CHECK(is_whole({own}, {{note_of_lock("a"), contender::note_json(frozen), 9, 9, 9}}));
 }
 
 TEST_CASE("a change that grants says so, and fails if another has raised the epoch since") {

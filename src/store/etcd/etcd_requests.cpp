@@ -176,12 +176,13 @@ EtcdWords login_words(const std::string& user, const std::string& password) {
   return {"/v3/auth/authenticate", dump({{"name", user}, {"password", password}})};
 }
 
-EtcdWords watch_words(const std::vector<EtcdRange>& ranges, EtcdRevision from) {
+EtcdWords watch_words(const std::vector<EtcdRange>& ranges, EtcdRevision from, EtcdEvents which) {
   std::string all;
   for (const EtcdRange& range : ranges) {
     OrderedJson json = OrderedJson::object();
     add_range(json, range);
     if (from > 0) json["start_revision"] = whole(from);
+    if (which == EtcdEvents::deletes) json["filters"] = OrderedJson::array({"NOPUT"});
     all += dump({{"create_request", std::move(json)}});
   }
   return {"/v3/watch", std::move(all)};

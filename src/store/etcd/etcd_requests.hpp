@@ -117,7 +117,8 @@ EtcdWords words_of(const EtcdRequest& request);
 // soon as it finds a further request there.
 EtcdWords long_words();
 EtcdWords login_words(const std::string& user, const std::string& password);
+enum class EtcdEvents { all, deletes };  // which events a watch reports
 // Returns the request to watch the ranges from revision `from` on; 0: from now on.
-EtcdWords watch_words(const std::vector<EtcdRange>& ranges, EtcdRevision from);
+EtcdWords watch_words(const std::vector<EtcdRange>& ranges, EtcdRevision from, EtcdEvents which);
 
 }  // namespace dlock

@@ -79,13 +79,6 @@ bool take_waiter(EtcdRow& row, std::size_t index, StoreTime now) {
   return true;
 }
 
-EtcdCompare untouched(const EtcdKey& key) {
-  return {.range = {key.key},
-          .number = Number::modified,
-          .relation = Relation::equal,
-          .than = key.modified};
-}
-
 // Adds the changes of one lock to an EtcdChange.
 class Writer {
  public:
@@ -104,12 +97,10 @@ class Writer {
       if (lease_table::number_of(after_.line, id) == 0 && !taken_.contains(index)) drop(index);
     if (step_.writes) write_note();
     if (makes_holder_ || step_.proves_note) compare_note();
-    if (makes_ || step_.proves) {
-      change_.txn.compares.push_back({.range = keys_of_lock(before_.lock),
-                                      .number = Number::modified,
-                                      .relation = Relation::less,
-                                      .than = step_.revision + 1});
-    }
+    if (makes_ || step_.proves)
+      compare_all(Number::modified, Relation::less, step_.revision + 1);
+    else if (turn_of_)
+      compare_all(Number::created, Relation::greater, turn_of_->created - 1);
   }
 
  private:
@@ -117,11 +108,24 @@ class Writer {
     return std::find(step_.renewed.begin(), step_.renewed.end(), owner) != step_.renewed.end();
   }
 
+  // Returns whether the key with this index is the first one of a lock that is free, so that only
+  // an older key could keep its waiter from the lock.
+  bool is_first_of_free(std::size_t index) const {
+    return step_.ignores_later && index == 0 && before_.holders.empty() && !before_.shares_range &&
+           !before_.state.frozen;
+  }
+
+  // Returns whether the claim waits whatever comes before it: it takes the lock alone, and there
+  // are others.
+  bool is_sure_to_wait(const Place& place) const {
+    return step_.ignores_later && place.waiter.mode < Mode::shared && !before_.keys.empty();
+  }
+
   void write_holder(const OwnerId& owner, const Lease& lease) {
     const auto at = before_.holders.find(owner);
     const Duration ttl = lease.expires - step_.moment.now;
     if (at == before_.holders.end()) {
-      makes_ = makes_holder_ = true;
+      makes_holder_ = true;
       change_.grants = change_.grants || !is_kept(lease);  // a freeze's lease has no token
       const auto place = contender::waiter_of(lease, before_.waiters);
       const EtcdLease own = grant(ttl);
@@ -131,6 +135,10 @@ class Writer {
         change_.left.push_back(before_.keys[*place].lease);
         touch(*place);
       }
+      if (place && is_first_of_free(*place))
+        turn_of_ = before_.keys[*place];
+      else
+        makes_ = true;
       put(std::move(key), contender::lease_json(owner, lease, ttl, after_.slots, step_.epoch), own);
       return;
     }
@@ -154,9 +162,13 @@ class Writer {
   void write_place(const Place& place) {
     const auto at = before_.waiters.find(place.id);
     if (at == before_.waiters.end()) {
-      makes_ = true;
-      const EtcdLease own = grant(lease_table::k_line_life);
-      put(before_.lock + '/' + lease_digits(own), place_json(place), own);
+      const bool follows = is_sure_to_wait(place);
+      const EtcdLease own =
+          grant(lease_table::k_line_life, follows ? step_.line_lease : new_etcd_lease());
+      std::string key = before_.lock + '/' + lease_digits(own);
+      if (follows) compare({key}, Number::created, Relation::equal, 0);
+      (follows ? change_.joins : makes_) = true;
+      put(std::move(key), place_json(place), own);
       return;
     }
     const auto old = std::find_if(before_.state.line.begin(),
@@ -186,10 +198,19 @@ class Writer {
   // Adds the condition that the note of the lock (its last success, and released holds of
   // `acquire`) is unchanged since the row was read.
   void compare_note() {
-    change_.txn.compares.push_back({.range = {note_of_lock(before_.lock)},
-                                    .number = Number::modified,
-                                    .relation = Relation::equal,
-                                    .than = before_.note ? before_.note->modified : 0});
+    compare({note_of_lock(before_.lock)},
+            Number::modified,
+            Relation::equal,
+            before_.note ? before_.note->modified : 0);
+  }
+
+  void compare_all(Number number, Relation relation, std::int64_t than) {
+    compare(keys_of_lock(before_.lock), number, relation, than);
+  }
+
+  void compare(EtcdRange range, Number number, Relation relation, std::int64_t than) {
+    change_.txn.compares.push_back(
+        {.range = std::move(range), .number = number, .relation = relation, .than = than});
   }
 
   void drop(std::size_t index) {
@@ -207,11 +228,11 @@ class Writer {
 
   void touch(std::size_t index) {
     taken_.insert(index);
-    change_.txn.compares.push_back(untouched(before_.keys[index]));
+    const EtcdKey& key = before_.keys[index];
+    compare({key.key}, Number::modified, Relation::equal, key.modified);
   }
 
-  EtcdLease grant(Duration ttl) {
-    const EtcdLease own = new_etcd_lease();
+  EtcdLease grant(Duration ttl, EtcdLease own = new_etcd_lease()) {
     change_.leases.emplace_back(EtcdGrant{own, ttl});
     return own;
   }
@@ -225,8 +246,10 @@ class Writer {
   const EtcdStep& step_;
   EtcdChange& change_;
   std::set<std::size_t> taken_;  // indices of keys that are already compared
-  bool makes_ = false;           // creates a key, or turns a waiter into a holder
+  bool makes_ = false;           // needs that no key of the lock was added or changed
   bool makes_holder_ = false;    // creates a holder
+  // The key of the first waiter, which takes the free lock.
+  std::optional<EtcdKey> turn_of_;
 };
 
 }  // namespace
@@ -253,10 +276,11 @@ EtcdRow row_of(std::string lock,
                std::vector<EtcdKey> keys,
                const std::vector<EtcdKey>& note,
                StoreTime now) {
-  std::erase_if(keys, [&](const EtcdKey& one) { return lock_of_key(one.key) != lock; });
+  const bool shares_range =
+      std::erase_if(keys, [&](const EtcdKey& one) { return lock_of_key(one.key) != lock; }) > 0;
   // `keys` are in the order of creation; keys that one transaction created share a revision, and
   // are in the order of their names.
-  EtcdRow row{.lock = std::move(lock), .keys = std::move(keys)};
+  EtcdRow row{.lock = std::move(lock), .keys = std::move(keys), .shares_range = shares_range};
   for (std::size_t i = 0; i < row.keys.size(); ++i)
     if (!take_holder(row, i, now) && !take_waiter(row, i, now)) take_foreign(row, i, now);
   if (note.empty()) return row;

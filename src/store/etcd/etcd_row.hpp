@@ -49,6 +49,8 @@ struct EtcdRow {
   std::map<std::string, std::size_t> waiters;
   std::optional<std::size_t> foreign;
   std::optional<EtcdKey> note;
+  // Other locks, whose names begin with this lock's name and a '/', have keys in its range.
+  bool shares_range = false;
 };
 EtcdRow row_of(std::string lock,
                std::vector<EtcdKey> keys,
@@ -61,6 +63,8 @@ struct EtcdChange {
   EtcdTxn txn;
   std::vector<EtcdLease> left;  // leases that have no key after the transaction
   bool grants = false;          // the change grants a lock, with EtcdStep::epoch
+  // The change makes the key of a waiter, whatever other keys have come since the read.
+  bool joins = false;
 };
 
 struct EtcdStep {
@@ -71,11 +75,23 @@ struct EtcdStep {
   const std::vector<OwnerId>& renewed;  // owners whose leases are to be renewed
   bool proves_note = false;             // the note must be unchanged, whatever the change does
   std::int64_t epoch = 0;               // a grant's token is this plus its revision
+  // The step is that of a claim to which keys behind its own make no difference.
+  bool ignores_later = false;
+  // The lease of the key with which such a claim joins the line. If an answer was lost, the next
+  // try has this lease again, so that a late copy of the first try makes no second key.
+  EtcdLease line_lease = 0;
 };
 // Adds the change of one lock, with conditions under which etcd carries it out: each key that the
-// change writes is unchanged since the read; if the change creates a key or a holder, no key of the
-// lock was added or changed; if it creates a holder, the note is unchanged. Other keys that were
-// deleted since the read, or added and deleted, do no harm as long as the note is unchanged.
+// change writes is unchanged since the read; if it creates a holder, the note is unchanged; if it
+// creates a key or a holder, no key of the lock was added or changed. Other keys that were deleted
+// since the read, or added and deleted, do no harm as long as the note is unchanged.
+//
+// With EtcdStep::ignores_later, waiters that come at the same time do not make each other's changes
+// fail. A waiter that joins a line behind others needs only that its own key does not exist: what
+// has come since stands before it, and it waits anyway. A first waiter that takes a free lock needs
+// that no key is older than its own. A younger key cannot be a holder's: only a first waiter is
+// granted a lock, and to pass over another one means to delete its key. A freeze, which makes the
+// key of a holder behind waiters, changes the note.
 void add_change(const EtcdRow& before,
                 const lease_table::StoredLock& after,
                 const EtcdStep& step,

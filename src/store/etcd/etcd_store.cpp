@@ -17,15 +17,27 @@ using lease_table::StoreTime;
 
 namespace {
 
-bool is_same(const std::vector<EtcdRange>& a, const std::vector<EtcdRange>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& one, const auto& other) {
-    return one.first == other.first && one.end == other.end;
-  });
+// A read is recent for so long: the next try of a claim relies on it, and checks it by the
+// conditions of its transaction. An older one would more often be wrong.
+constexpr Duration k_recent = std::chrono::milliseconds(100);
+
+// Returns whether the claim's answer is the same whatever keys have come behind its own.
+bool ignores_later(const Claim* claim) {
+  return claim != nullptr && claim->names.size() == 1 && !claim->max_waiters &&
+         claim->who.supersede == Supersede::nothing;
 }
 
 // Returns the part of a glob before its first special character.
 std::string literal_part(std::string_view glob) {
   return std::string(glob.substr(0, glob.find_first_of("*?[\\")));
+}
+
+// Lets the claim's place in line count as just taken, so that nothing is written for it.
+void keep_place(EtcdRows& rows, const Claim& claim) {
+  for (EtcdRow& row : rows.rows)
+    for (lease_table::Place& place : row.state.line)
+      if (place.id == waiter_id(claim))
+        place.alive_until = rows.moment.now + lease_table::k_line_life;
 }
 
 }  // namespace
@@ -66,95 +78,82 @@ Result<AcquireReply> EtcdStore::acquire(const Claim& claim, Queueing queueing, T
                    note_of_lock(lock) + " and " + std::string(k_etcd_epoch)};
 }
 
-bool EtcdStore::is_ours(const std::string& id) const {
-  return std::find(ids_.begin(), ids_.end(), id) != ids_.end();
+EtcdReading EtcdStore::reading_of(const std::vector<LockName>& names, bool with_epoch) const {
+  auto known = names == watched_ ? lines_ : std::vector<std::optional<EtcdLine>>();
+  return {names, ids_, std::move(known), with_epoch};
 }
 
-// Returns the index of our key in the row, if we wait.
-std::optional<std::size_t> EtcdStore::our_place(const EtcdRow& row) const {
-  for (const auto& [id, index] : row.waiters)
-    if (is_ours(id)) return index;
-  return std::nullopt;
-}
-
-// Reads the keys of all names, and the epoch if `with_epoch`, all at one revision.
-Result<EtcdStore::Rows> EtcdStore::load(const std::vector<LockName>& names,
-                                        bool with_epoch,
-                                        Time limit) {
-  const bool watched = names == watched_;
-  std::vector<std::optional<EtcdLine>> lines;
-  if (watched) lines = std::exchange(lines_, {});
-  lines.resize(names.size());
-  EtcdTxn txn;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    for (EtcdGet& get : etcd_line_gets(names[i].text(), lines[i]))
-      txn.then.emplace_back(std::move(get));
-    txn.then.emplace_back(EtcdGet{.range = {note_of_lock(names[i].text())}});
-  }
-  if (with_epoch) txn.then.emplace_back(EtcdGet{.range = {std::string(k_etcd_epoch)}});
-  auto answers = client_.run({std::move(txn)}, limit);
-  if (!answers) return answers.error();
-  EtcdAnswer& answer = answers->front();
-  Rows rows{.rows = {}, .revision = answer.revision, .moment = local_moment(client_.sent_at())};
-  rows.moment.numbers_writes = true;
-  if (const auto& keys = answer.parts.back().keys; with_epoch && !keys.empty())
-    rows.epoch = contender::Epoch::read(keys.front().value, keys.front().modified);
-  auto part = std::make_move_iterator(answer.parts.begin());
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto note = part + (lines[i] ? 2 : 1);
-    // A store that was restored from an older copy counts revisions anew.
-    const bool is_older = lines[i] && rows.revision < lines[i]->revision;
-    auto keys = is_older ? std::nullopt : etcd_line_keys(lines[i], {part, note});
-    if (!keys) return load(names, with_epoch, limit);
-    part = note + 1;
-    EtcdRow& row =
-        rows.rows.emplace_back(row_of(names[i].text(), *keys, note.base()->keys, rows.moment.now));
-    turns_.note(row.lock, row.state, rows.moment.now, [&](const auto& id) { return is_ours(id); });
-    if (watched) lines_.push_back(etcd_line(row, std::move(*keys), rows.revision, our_place(row)));
-  }
-  if (watched) {
-    wanted_ = ranges_of(rows);
+// Takes note of rows that were just read, and returns them.
+EtcdRows EtcdStore::take(EtcdRows rows) {
+  for (EtcdRow& row : rows.rows)
+    turns_.note(row.lock, row.state, rows.moment.now, [&](const std::string& id) {
+      return std::find(ids_.begin(), ids_.end(), id) != ids_.end();
+    });
+  if (rows.names == watched_) {
+    lines_ = rows.lines;
+    wanted_ = etcd_watched(rows.rows, ids_);
     seen_ = rows.revision;
   }
+  recent_ = rows;
   return rows;
 }
 
-std::int64_t EtcdStore::epoch_for_grant(const Rows& rows,
-                                        const std::vector<StoredLock>& locks) const {
-  if (!may_raise_) return rows.epoch.value;
-  return rows.epoch.for_grant(rows.revision, rows.moment.wall_us, contender::largest_token(locks));
+// Reads the keys of all names, and the epoch if `with_epoch`, all at one revision.
+Result<EtcdRows> EtcdStore::load(const std::vector<LockName>& names, bool with_epoch, Time limit) {
+  const EtcdReading reading = reading_of(names, with_epoch);
+  lines_.clear();
+  auto answers =
+      client_.run({EtcdTxn{.compares = {}, .then = reading.requests(), .otherwise = {}}}, limit);
+  if (!answers) return answers.error();
+  EtcdAnswer& answer = answers->front();
+  auto rows =
+      reading.rows_of(std::move(answer.parts), answer.revision, local_moment(client_.sent_at()));
+  return rows ? take(std::move(*rows)) : load(names, with_epoch, limit);
 }
 
 // Carries out a change. If it `hurries`, it revokes leases that have lost their keys without a wait
-// for the answer. Returns false if nothing was written, because the locks have changed since they
-// were read.
-Result<bool> EtcdStore::write(const EtcdChange& change, bool hurries, Time limit) {
+// for the answer.
+Result<EtcdStore::Written> EtcdStore::write(const EtcdChange& change,
+                                            const EtcdReading& reading,
+                                            bool hurries,
+                                            Time limit) {
+  EtcdTxn txn = change.txn;
+  txn.otherwise = reading.requests();
+  const auto writes = static_cast<std::ptrdiff_t>(txn.then.size());
+  if (change.joins) txn.then.insert(txn.then.end(), txn.otherwise.begin(), txn.otherwise.end());
+  // A member answers a transaction without operations by itself, without a majority of the members.
+  if (txn.then.empty()) txn.then.push_back(txn.otherwise.back());
   std::vector<EtcdRequest> all = change.leases;
-  all.emplace_back(change.txn);
-  const auto answers = client_.run(all, limit);
+  all.emplace_back(std::move(txn));
+  auto answers = client_.run(all, limit);
   if (!answers) return answers.error();
   for (std::size_t i = 0; i < change.leases.size(); ++i)
     if (std::holds_alternative<EtcdKeepAlive>(change.leases[i]) &&
         (*answers)[i].ttl == Duration::zero())
-      return false;
-  if (!answers->back().succeeded) return false;
-  written_ = answers->back().revision;
+      return Written{};
+  EtcdAnswer& answer = answers->back();
+  Written written{.done = answer.succeeded};
+  if (!answer.succeeded || change.joins) {
+    std::vector<EtcdAnswer>& parts = answer.parts;
+    if (answer.succeeded) parts.erase(parts.begin(), parts.begin() + writes);
+    auto rows = reading.rows_of(std::move(parts), answer.revision, local_moment(client_.sent_at()));
+    lines_.clear();
+    if (rows) written.rows = take(std::move(*rows));
+  }
+  if (!written.done) return written;
+  written_ = answer.revision;
   // Leases that have no key any more are revoked, so that etcd need not keep them until they end.
   std::vector<EtcdRequest> gone;
   for (const EtcdLease lease : change.left)
     gone.emplace_back(EtcdRevoke{lease});
   if (hurries && !gone.empty()) client_.tell(gone, limit);
   if (!hurries && !gone.empty()) (void)client_.run(gone, limit).has_value();
-  return true;
+  return written;
 }
 
-// Remembers what a grant has written, for a release that follows it. Not of a claim that has
-// waited: in a crowd, the sooner a run is over, the more claims come at the same time, and those
-// conflict (measured: 16 workers then get half as many runs).
-void EtcdStore::remember(const std::vector<LockName>& names,
-                         const Rows& rows,
-                         const EtcdChange& change) {
-  Remembered all{.names = names};
+// Remembers what a grant has written, for a release that follows it.
+void EtcdStore::remember(const EtcdRows& rows, const EtcdChange& change) {
+  Remembered all{.names = rows.names};
   for (const EtcdRow& row : rows.rows) {
     EtcdRow& own = all.rows.emplace_back(EtcdRow{.lock = row.lock, .note = row.note});
     for (const EtcdOperation& one : change.txn.then) {
@@ -169,8 +168,8 @@ void EtcdStore::remember(const std::vector<LockName>& names,
   remembered_ = std::move(all);
 }
 
-EtcdStore::Rows EtcdStore::rows_of(const Remembered& remembered) {
-  Rows rows{.rows = {}, .moment = local_moment(BootClock::now())};
+EtcdRows EtcdStore::rows_of(const Remembered& remembered) {
+  EtcdRows rows{.names = remembered.names, .rows = {}, .moment = local_moment(BootClock::now())};
   rows.moment.numbers_writes = true;
   for (const EtcdRow& row : remembered.rows) {
     const auto note = row.note ? std::vector{*row.note} : std::vector<EtcdKey>();
@@ -179,19 +178,42 @@ EtcdStore::Rows EtcdStore::rows_of(const Remembered& remembered) {
   return rows;
 }
 
+bool EtcdStore::has_just_read(const std::vector<LockName>& names) const {
+  return recent_ && recent_->names == names &&
+         BootClock::now() <= recent_->moment.sent_at + k_recent;
+}
+
+// Returns rows on which a change may rely although they may have changed since: those that a
+// release finds as its grant has left them, and those that a claim has just read.
+std::optional<EtcdRows> EtcdStore::known_rows(const std::vector<LockName>& names,
+                                              const Occasion& occasion) {
+  const auto remembered = std::exchange(remembered_, std::nullopt);
+  if (occasion.frees && remembered && remembered->names == names) return rows_of(*remembered);
+  const bool joins = occasion.queueing != Queueing::no && has_just_read(names) && recent_->epoch;
+  auto recent = std::exchange(recent_, std::nullopt);
+  if (!joins) return std::nullopt;
+  recent->moment = local_moment(BootClock::now());
+  recent->moment.numbers_writes = true;
+  return recent;
+}
+
 Result<void> EtcdStore::transact(const std::vector<LockName>& names,
                                  const Occasion& occasion,
                                  Time limit,
                                  const Change& change) {
-  auto remembered = std::exchange(remembered_, std::nullopt);
-  if (!occasion.frees || (remembered && remembered->names != names)) remembered.reset();
+  is_queued_ = is_queued_ || (occasion.queueing != Queueing::no && names == watched_);
+  std::optional<EtcdRows> known = known_rows(names, occasion);
+  bool relies = known.has_value();
   for (int changes = 0;;) {
-    const bool relies = remembered.has_value();
-    auto rows = relies ? Result<Rows>(rows_of(*std::exchange(remembered, std::nullopt)))
-                       : load(names, /*with_epoch=*/occasion.claim != nullptr, limit);
+    auto rows = known ? Result<EtcdRows>(*std::exchange(known, std::nullopt))
+                      : load(names, /*with_epoch=*/occasion.claim != nullptr, limit);
     if (!rows) return contender::outpaced(where(), changes, rows.error());
     std::vector<StoredLock> after = contender::states_of(rows->rows);
-    const std::int64_t epoch = epoch_for_grant(*rows, after);
+    const contender::Epoch read = rows->epoch.value_or(contender::Epoch());
+    const std::int64_t epoch =
+        may_raise_
+            ? read.for_grant(rows->revision, rows->moment.wall_us, contender::largest_token(after))
+            : read.value;
     const Step step = change(lease_table::pointers_to(after), rows->moment);
     EtcdChange all;
     for (std::size_t i = 0; i < names.size(); ++i)
@@ -202,29 +224,36 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
                   .writes = step.writes_lock(i),
                   .proves = step.writes && step.only,
                   .renewed = step.renews,
-                  .proves_note = relies,
-                  .epoch = epoch},
+                  .proves_note = relies && occasion.frees,
+                  .epoch = epoch,
+                  .ignores_later = ignores_later(occasion.claim),
+                  .line_lease = line_lease_},
                  all);
     const bool only_frees = all.leases.empty() && all.txn.then.size() == names.size();
-    if (relies && !only_frees) continue;
-    if (all.grants) add_etcd_epoch(rows->epoch, epoch, all);
+    const bool relied = std::exchange(relies, false);
+    if (relied && !(occasion.frees ? only_frees : all.grants || all.joins)) continue;
+    if (all.grants) add_etcd_epoch(read, epoch, all);
     if (all.leases.empty() && all.txn.then.empty()) return {};
-    // A get is added, because a member answers a transaction without operations by itself, without
-    // a majority of the members.
-    all.txn.then.emplace_back(EtcdGet{.range = {note_of_lock(rows->rows.front().lock)}});
-    const auto written = write(all, relies, limit);
-    const bool raises = all.grants && epoch != rows->epoch.value && rows->epoch.value > 0;
+    auto written = write(all,
+                         reading_of(names, /*with_epoch=*/occasion.claim != nullptr),
+                         /*hurries=*/all.grants || (relied && occasion.frees),
+                         limit);
+    const bool raises = all.grants && epoch != read.value && read.value > 0;
     if (!written && written.error().code == Errc::denied && raises) {
       may_raise_ = false;  // this user may not write the epoch: the old one is used
       continue;
     }
     if (!written) return contender::outpaced(where(), changes, written.error());
-    if (*written) {
+    known = std::move(written->rows);
+    if (written->done) {
       token_ = static_cast<FencingToken>(epoch + written_);
-      if (all.grants && occasion.queueing == Queueing::no) remember(names, *rows, all);
-      return {};
+      if (all.grants) remember(*rows, all);
+      if (!all.joins || occasion.claim == nullptr) return {};
+      line_lease_ = new_etcd_lease();
+      // Now it is known what has come before the claim's key.
+      if (known) keep_place(*known, *occasion.claim);
     }
-    if (relies) continue;
+    if (relied || written->done) continue;
     ++changes;
     if (BootClock::now() >= limit) return contender::outpaced(where(), changes);
   }
@@ -232,7 +261,7 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
 
 // Asks how long the leases have left, and writes their ends into the rows, for display and for
 // waiters.
-Result<void> EtcdStore::see_ends(Rows& rows, Time limit) {
+Result<void> EtcdStore::see_ends(EtcdRows& rows, Time limit) {
   std::vector<EtcdRequest> questions;
   std::vector<std::optional<StoreTime>*> foreign;
   std::vector<lease_table::Lease*> ours;
@@ -267,7 +296,7 @@ Result<void> EtcdStore::see_ends(Rows& rows, Time limit) {
 }
 
 Result<void> EtcdStore::read(const std::vector<LockName>& names, Time limit, const Look& look) {
-  auto rows = load(names, /*with_epoch=*/false, limit);
+  auto rows = load(names, /*with_epoch=*/is_queued_ && names == watched_, limit);
   if (!rows) return rows.error();
   if (auto seen = see_ends(*rows, limit); !seen) return seen;
   std::vector<StoredLock> states = contender::states_of(rows->rows);
@@ -275,42 +304,32 @@ Result<void> EtcdStore::read(const std::vector<LockName>& names, Time limit, con
   return {};
 }
 
-// Returns the keys to watch. If our claim has the third or a later place in line, they are those of
-// the two waiters before it; otherwise they are all keys of the lock.
-std::vector<EtcdRange> EtcdStore::ranges_of(const Rows& rows) const {
-  std::vector<EtcdRange> ranges;
-  for (const EtcdRow& row : rows.rows) {
-    const auto ours = our_place(row);
-    const auto place = std::find_if(row.state.line.begin(),
-                                    row.state.line.end(),
-                                    [&](const auto& one) { return is_ours(one.id); }) -
-                       row.state.line.begin();
-    if (!ours || place < 2) {
-      ranges.push_back(keys_of_lock(row.lock));
-      continue;
-    }
-    for (std::size_t i = *ours - 2; i < *ours; ++i)
-      ranges.push_back({row.keys[i].key});
-  }
-  return ranges;
-}
-
 Result<void> EtcdStore::watch_rows(const std::vector<LockName>& names,
                                    const std::vector<std::string>& ids,
                                    Time limit) {
+  if (watched_ != names || ids_ != ids) {
+    watch_.close();
+    is_queued_ = false;
+    lines_.clear();
+  }
   watched_ = names;
   ids_ = ids;
-  lines_.clear();
-  if (const auto rows = load(names, /*with_epoch=*/false, limit); !rows) return rows.error();
-  open_ = wanted_;
-  return watch_.open(open_, seen_ + 1, limit);
+  // The watch opens when the caller waits: the try that comes first shows which keys to watch.
+  if (has_just_read(names)) {
+    take(*std::exchange(recent_, std::nullopt));
+    return {};
+  }
+  const auto rows = load(names, /*with_epoch=*/false, limit);
+  return rows ? Result<void>() : rows.error();
 }
 
 Result<bool> EtcdStore::await_change(Time until) {
-  if (!watch_.is_open() || !is_same(open_, wanted_)) {
+  if (!watch_.is_open() || !covers(open_, wanted_)) {
     open_ = wanted_;
-    const auto opened =
-        watch_.open(open_, seen_ + 1, std::max(until, BootClock::now() + std::chrono::seconds(1)));
+    const auto opened = watch_.open(open_.ranges,
+                                    seen_ + 1,
+                                    std::max(until, BootClock::now() + std::chrono::seconds(1)),
+                                    open_.events);
     if (!opened) return opened.error();
   }
   const auto event = watch_.await_event(until);

@@ -4,15 +4,15 @@
 // exclude each other (etcd_row.hpp).
 //
 // Each call reads the keys of its names (linearizable) and writes its changes in one transaction.
-// The transaction fails if anything relevant has changed since; then the call reads and writes
-// again. A release right after its grant reads nothing first: its transaction has the condition
-// that the keys and notes are as the grant left them. A lease is renewed by a keep-alive and a
-// linearizable transaction after it, because a leader that has lost its followers still confirms a
-// keep-alive. A fencing token is the revision of its grant plus the epoch: a number in the store
-// that makes the sum about the time in µs, so that tokens grow even if etcd has lost its data.
+// That fails if anything relevant has changed since; it then reads the keys, and the call writes
+// again. A release after its grant relies on what the grant has left, and a waiter on what it has
+// just seen: their transactions have all conditions that they need (etcd_row.hpp). A lease is
+// renewed by a keep-alive and a linearizable transaction after it, because a leader that has lost
+// its followers still confirms a keep-alive. A fencing token is the revision of its grant plus the
+// epoch, a number in the store that makes tokens grow even if etcd has lost its data.
 //
-// Waiters are woken by watches: the first two in line watch the whole lock, each other waiter the
-// two waiters before it.
+// Waiters are woken by watches (etcd_watched()). A watch begins with the revision after the read
+// that decided to wait, so no event is missed although the watch opens later.
 //
 // Besides the promises of TableStore: a grant or a release that was answered outlives the loss of
 // any minority of the members. Not promised: that a lease ends on time after a change of leader,
@@ -20,8 +20,8 @@
 #pragma once
 
 #include "store/etcd/etcd_client.hpp"
-#include "store/etcd/etcd_line.hpp"
 #include "store/etcd/etcd_row.hpp"
+#include "store/etcd/etcd_rows.hpp"
 #include "store/etcd/etcd_watch.hpp"
 #include "store/store_options.hpp"
 #include "store/table/contender.hpp"
@@ -51,13 +51,6 @@ class EtcdStore final : public TableStore {
   Result<AcquireReply> acquire(const Claim& claim, Queueing queueing, Time limit) override;
 
  private:
-  struct Rows {
-    std::vector<EtcdRow> rows;  // rows of the names, in the order of the names
-    EtcdRevision revision = 0;  // the revision at which all rows were read
-    Moment moment;
-    contender::Epoch epoch;  // only read for a claim
-  };
-
   EtcdStore(const EtcdAddress& address, const StoreOptions& options);
 
   Result<void> transact(const std::vector<LockName>& names,
@@ -76,17 +69,25 @@ class EtcdStore final : public TableStore {
     std::vector<LockName> names;
     std::vector<EtcdRow> rows = {};
   };
-  void remember(const std::vector<LockName>& names, const Rows& rows, const EtcdChange& change);
-  static Rows rows_of(const Remembered& remembered);
+  void remember(const EtcdRows& rows, const EtcdChange& change);
+  static EtcdRows rows_of(const Remembered& remembered);
 
-  Result<Rows> load(const std::vector<LockName>& names, bool with_epoch, Time limit);
-  Result<bool> write(const EtcdChange& change, bool hurries, Time limit);
-  std::int64_t epoch_for_grant(const Rows& rows,
-                               const std::vector<lease_table::StoredLock>& locks) const;
-  Result<void> see_ends(Rows& rows, Time limit);
-  std::vector<EtcdRange> ranges_of(const Rows& rows) const;
-  bool is_ours(const std::string& id) const;
-  std::optional<std::size_t> our_place(const EtcdRow& row) const;
+  std::optional<EtcdRows> known_rows(const std::vector<LockName>& names, const Occasion& occasion);
+  bool has_just_read(const std::vector<LockName>& names) const;
+  EtcdReading reading_of(const std::vector<LockName>& names, bool with_epoch) const;
+  EtcdRows take(EtcdRows rows);
+  Result<EtcdRows> load(const std::vector<LockName>& names, bool with_epoch, Time limit);
+  // What a transaction has done. If it was not carried out, or if the change joins a line, it has
+  // read the rows; they are missing if they must be read again.
+  struct Written {
+    bool done = false;
+    std::optional<EtcdRows> rows = {};
+  };
+  Result<Written> write(const EtcdChange& change,
+                        const EtcdReading& reading,
+                        bool hurries,
+                        Time limit);
+  Result<void> see_ends(EtcdRows& rows, Time limit);
 
   std::string where_;
   EtcdClient client_;
@@ -97,12 +98,16 @@ class EtcdStore final : public TableStore {
   contender::Turns turns_;
   std::optional<Remembered> remembered_;
   std::vector<LockName> watched_;
-  std::vector<std::string> ids_;   // ids of the watched claim or holds
-  std::vector<EtcdRange> wanted_;  // the ranges to watch, as the newest read showed
-  std::vector<EtcdRange> open_;    // the ranges that are watched now
+  std::vector<std::string> ids_;  // ids of the watched claim or holds
+  bool is_queued_ = false;        // the watched claim has tried to join the line
+  EtcdWatched wanted_;            // what to watch, as the newest read showed
+  EtcdWatched open_;              // what is watched now
   // The watched names as they were read last; empty: they were not read, or the read failed.
   std::vector<std::optional<EtcdLine>> lines_;
-  EtcdRevision seen_ = 0;  // the revision of the newest read
+  EtcdRevision seen_ = 0;  // the revision of the newest read of the watched names
+  // The newest read. It serves the next try of a claim, if that comes at once.
+  std::optional<EtcdRows> recent_;
+  EtcdLease line_lease_ = new_etcd_lease();  // EtcdStep::line_lease of the next claim that joins
 };
 
 }  // namespace dlock

@@ -13,13 +13,17 @@ void EtcdWatch::close() {
   open_ = false;
 }
 
-Result<void> EtcdWatch::open(const std::vector<EtcdRange>& ranges, EtcdRevision from, Time limit) {
+Result<void> EtcdWatch::open(const std::vector<EtcdRange>& ranges,
+                             EtcdRevision from,
+                             Time limit,
+                             EtcdEvents which) {
   close();
-  auto begun = begin(ranges, from, limit);
+  const EtcdWords words = watch_words(ranges, from, which);
+  auto begun = begin(words, ranges.size(), limit);
   if (begun && refusal_ && refusal_->login && login_->has_user()) {
     close();
     login_->forget();
-    begun = begin(ranges, from, limit);
+    begun = begin(words, ranges.size(), limit);
   }
   if (begun && refusal_) begun = ended();
   open_ = begun.has_value();
@@ -28,12 +32,11 @@ Result<void> EtcdWatch::open(const std::vector<EtcdRange>& ranges, EtcdRevision 
 }
 
 // Waits until every range is watched, or the server has refused to watch one.
-Result<void> EtcdWatch::begin(const std::vector<EtcdRange>& ranges, EtcdRevision from, Time limit) {
+Result<void> EtcdWatch::begin(const EtcdWords& words, std::size_t ranges, Time limit) {
   const Time started = BootClock::now();
   if (auto reached = login_->reach(wire_, limit); !reached) return reached;
-  if (auto sent = wire_.send({watch_words(ranges, from)}, login_->token(), limit); !sent)
-    return sent;
-  for (std::size_t created = 0; created < ranges.size() && !refusal_;) {
+  if (auto sent = wire_.send({words}, login_->token(), limit); !sent) return sent;
+  for (std::size_t created = 0; created < ranges && !refusal_;) {
     const auto more = read(limit);
     if (!more) return more.error();
     if (!*more) {

@@ -35,7 +35,10 @@ class EtcdWatch {
 
   // Begins a watch, which replaces the previous one. `from`: the first revision whose events are
   // reported; 0: from now on. An event in two ranges is reported twice.
-  Result<void> open(const std::vector<EtcdRange>& ranges, EtcdRevision from, Time limit);
+  Result<void> open(const std::vector<EtcdRange>& ranges,
+                    EtcdRevision from,
+                    Time limit,
+                    EtcdEvents which = EtcdEvents::all);
 
   // Returns the next event; nullopt: `until` has passed without one.
   Result<std::optional<EtcdEvent>> await_event(Time until);
@@ -44,7 +47,7 @@ class EtcdWatch {
   void close();
 
  private:
-  Result<void> begin(const std::vector<EtcdRange>& ranges, EtcdRevision from, Time limit);
+  Result<void> begin(const EtcdWords& words, std::size_t ranges, Time limit);
   Result<bool> read(Time limit);
   void take(std::variant<EtcdNews, EtcdRefusal> said);
   Error ended();
