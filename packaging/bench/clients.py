@@ -4,7 +4,7 @@
 A holder and a waiter have two connections, as dlock has: one for commands, one to listen.
 """
 
-from recorded import Client, command
+from recorded import Client, command, first_word
 
 
 class Played:
@@ -19,8 +19,7 @@ class Played:
         """Sends it, and has to get this answer."""
         self.commands.socket.sendall(template(self.number, self.name))
         said = self.commands.reply()
-        word = said[0][0] if isinstance(said[0], list) else said[0]
-        if word != answer:
+        if first_word(said) != answer:
             raise SystemExit(f"bench: a script answered {said}, not {answer}")
 
     def listen(self, templates):

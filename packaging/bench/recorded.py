@@ -37,6 +37,12 @@ def unescaped(text):
     return ESCAPE.sub(one, text)
 
 
+def first_word(said):
+    """With which the answer of a script begins. A record alone is a grant."""
+    word = said[0] if isinstance(said, list) else said
+    return "granted" if isinstance(word, str) and word.startswith('{"token":') else word
+
+
 class Sent:
     """A command of a client, and how many its script called."""
 

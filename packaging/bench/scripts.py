@@ -3,7 +3,7 @@
 
 from figures import figure, ratio
 from machine import server_ms
-from recorded import Client, command, recording
+from recorded import Client, command, first_word, recording
 from redisson_holder import ACQUIRE, RELEASE
 
 PAIRS = 200  # acquire and release, in one block of a loop
@@ -27,7 +27,7 @@ class Loop:
             self.client.socket.sendall(b"".join(b"".join(each) for each in commands))
             for answer in self.answers * AT_ONCE:
                 said = self.client.reply()
-                if (said[0] if isinstance(said, list) else said) != answer:
+                if first_word(said) != answer:
                     raise SystemExit(f"bench: the server answered {said}, not {answer}")
         whole = (server_ms(self.servers.redis_pid) - whole) * 1e3 / PAIRS
         return (self.script_us() - script) / PAIRS, whole
@@ -58,7 +58,7 @@ def beside_redisson(one, servers, folder, blocks):
         loops = [Loop(servers, client, redisson_pair(client), [None, 1, 1]),
                  Loop(servers, client, lambda number: (sent.acquire(number, 0),
                                                        sent.release(number, 0)),
-                      ["granted", ["released", 1]])]
+                      ["granted", "released"])]
         both = [[loop.block() for loop in loops] for _ in range(blocks + 1)][1:]
     theirs, ours = zip(*both)
     return {

@@ -17,7 +17,7 @@ class Call:
 
     def acquire(self, args, _):
         self.owner, self.id, self.ttl = args[0], "#".join(args[:2]), int(args[2]) * 1000
-        self.me, self.beside = args[4], args[6:7] in (["shared"], ["slots"])
+        self.me, self.beside = args[4], args[5].startswith(("mode=shared", "mode=slots"))
 
     def renew(self, args, tag):
         self.owner, self.id = args[tag - 2], f"{args[tag - 2]}#{args[0]}"

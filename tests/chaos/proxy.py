@@ -169,7 +169,7 @@ class Side:
 
     def drops(self, data, now):
         if self.mode == "replay":
-            if self.since is None and b"granted" in data:
+            if self.since is None and (b"granted" in data or b'{"token":' in data):
                 self.since = now
             return self.since is not None and now < self.since + self.ms / 1000
         return self.mode == "drop"

@@ -20,7 +20,7 @@ missing_answers() {
   local file name answer
   for file in "$1"/*.lua; do
     name=$(basename "$file" .lua)
-    sed -nE "s/^-- (Returns +)?( +)?\{+'?([a-z_]+)'?[^}]*\}.*/\3/p" "$file" | while read -r answer; do
+    sed -nE "s/^-- (Returns +)?( +)?(\{+'?([a-z_]+)'?[^}]*\}|'([a-z_]+)').*/\4\5/p" "$file" | while read -r answer; do
       grep -hE "^@test \"$name " "${@:2}" | grep -qE "['{]${answer}['}]" || echo "$name $answer"
     done
   done

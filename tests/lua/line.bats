@@ -379,8 +379,7 @@ asked_at_once() { # WHO
   r acl setuser quiet on nopass '~*' '+@all' '-publish' '&*' >/dev/null
   export BY=quiet
   run -0 release h:1 s
-  assert_line -n 0 released
-  assert_line -n 1 0
+  assert_output released
   assert_equal "$(r exists "$K")" 0
   run -0 stand_polling q:1 s
   assert_line -n 0 busy

@@ -41,12 +41,17 @@ class Request:
         return [(owner, serial) for of, owner, serial in self.above if of == name]
 
     def args(self):
-        args = [self.owner, self.serial, self.ttl, RECORD, self.me, "", self.mode, self.slots,
-                self.once, ""]
+        args = [self.owner, self.serial, self.ttl, RECORD, self.me, self.asked()]
         for name in self.names:
             above = self.above_in(name)
             args += [tag_of(name), len(above)] + [word for hold in above for word in hold]
         return args + self.relies_on
+
+    def asked(self):
+        words = [f"mode={self.mode}"] if self.mode != "exclusive" else []
+        words += [f"slots={self.slots}"] if self.mode == "slots" else []
+        words += [f"once={self.once}"] if self.once else []
+        return " ".join(words)
 
     def granted(self, step):
         """The holds that the answer tells."""
@@ -61,6 +66,8 @@ def acquire(world, claim, words, heard):
     request = Request(claim, words)
     keys = keys_of(request.names, "lock", "token", "holds", "revoked", "line", "waiters", "done")
     step = world.step("acquire", keys, request.args())
+    if isinstance(step.answer, str):  # the record alone
+        step.answer = ["granted", request.owner, step.answer]
     new = request.granted(step)
     for hold in new:
         grants.check_grant(world, request, step, hold, heard)
@@ -146,10 +153,11 @@ def release(world, claim, words, first):
         for name, owner, _ in holds:
             hold = world.holds.pop((claim, name), None)
             own[name] = hold if hold and hold.owner == owner else None
-    for (name, owner, keep), (said, *_) in zip(holds, step.answer):
+    words = step.answer.split()
+    for (name, owner, keep), said in zip(holds, words, strict=True):
         check_release(world, step, own.get(name), said, (name, owner, serial, keep))
     see(world, step)
-    for (name, owner, _), (said, *_) in zip(holds, step.answer):
+    for (name, owner, _), said in zip(holds, words):
         check_released(world, step, name, owner, serial, said)
 
 

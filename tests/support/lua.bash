@@ -72,18 +72,31 @@ waiter() {
   [ "$MODE" != slots ] || how+="\"slots\":$SLOTS,"
   printf '{"id":"%s#%s",%s%s' "$1" "$2" "$how" "$RECORD"
 }
+# asked MOST|'': prints what else than a plain lock is asked for (parts/claim.lua).
+asked() {
+  local words=()
+  [ "$MODE" = exclusive ] || words+=("mode=$MODE")
+  [ "$MODE" != slots ] || words+=("slots=$SLOTS")
+  [ "$ONCE" = 0 ] || words+=("once=$ONCE")
+  [ -z "$1" ] || words+=("most=$1")
+  [ -z "$PROPOSED" ] || words+=("token=$PROPOSED")
+  printf '%s' "${words[*]}"
+}
 # acquire_as WAITER|'' MOST|'' OWNER SERIAL [TTL [ANCESTOR SERIAL]…]: runs the script acquire.
 # WAITER is the record to stand in line with, MOST the largest number of other waiters. The
 # ANCESTORs hold the first name; RELIES_ON has the ids of those holds that must not be lost.
+# Prints a record alone as the other form of a grant, with "granted" and the owner before it.
 acquire_as() {
-  local name above=("${@:6}") words=()
+  local name above=("${@:6}") words=() said
   for name in "${NAMES[@]}"; do
     words+=("{dlock:$name}" $((${#above[@]} / 2)) "${above[@]}")
     above=()
   done
   keys_of lock token holds revoked line waiters 'done'
-  run_script "$ACQUIRE" ${#KEYS[@]} "${KEYS[@]}" "$3" "$4" "${5:-$TTL}" "$RECORD" "$1" "$2" \
-    "$MODE" "$SLOTS" "$ONCE" "$PROPOSED" "${words[@]}" "${RELIES_ON[@]}"
+  said=$(run_script "$ACQUIRE" ${#KEYS[@]} "${KEYS[@]}" "$3" "$4" "${5:-$TTL}" "$RECORD" "$1" \
+    "$(asked "$2")" "${words[@]}" "${RELIES_ON[@]}") || return
+  [[ $said != '{"token":'* ]] || printf '%s\n' granted "$3"
+  printf '%s\n' "$said"
 }
 acquire() { acquire_as '' '' "$@"; } # OWNER SERIAL [TTL [ANCESTOR SERIAL]…]
 stand() { acquire_as "$(waiter "$1" "$2")" '' "$@"; }

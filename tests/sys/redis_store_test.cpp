@@ -80,9 +80,9 @@ std::string bulk(const std::string& text) {
   return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
 }
 
-// The answer of acquire to claim().
-const std::string k_granted = "*3\r\n" + bulk("granted") + bulk("o:1") +
-                              bulk(R"({"token":7,"since_ms":1,"host":"h","pid":1,"ttl_ms":10000})");
+// The answer of acquire to claim(), in its two forms.
+const std::string k_record = bulk(R"({"token":7,"since_ms":1,"host":"h","pid":1,"ttl_ms":10000})");
+const std::string k_granted = "*3\r\n" + bulk("granted") + bulk("o:1") + k_record;
 
 }  // namespace
 
@@ -90,8 +90,7 @@ const std::string k_granted = "*3\r\n" + bulk("granted") + bulk("o:1") +
 TEST_CASE("store: acquire, renew and release are one script each and nothing else") {
   std::vector<std::string> verbs;
   FakeRedis server([&](const FakePeer& peer) {
-    const std::vector<std::string> answers{
-        k_granted, "*1\r\n" + bulk("renewed"), "*1\r\n*2\r\n" + bulk("released") + ":1\r\n"};
+    const std::vector<std::string> answers{k_granted, "*1\r\n" + bulk("renewed"), bulk("released")};
     const UniqueFd connection = peer.accept();
     std::size_t answered = 0;
     for (std::string verb; !(verb = next_verb(connection)).empty();) {
@@ -196,6 +195,29 @@ TEST_CASE("store: a server without WAIT refuses a claim with --replicas and says
     REQUIRE_FALSE(granted.has_value());
     CHECK(granted.error().code == code);
     CHECK(has(granted.error().text, "; --replicas needs WAIT, --replicas 0 does not"));
+  }
+}
+
+TEST_CASE("store: a record alone is the grant of one name, to the claim's own owner") {
+  for (const bool two : {false, true}) {
+    FakeRedis server([&](const FakePeer& peer) {
+      const UniqueFd connection = peer.accept();
+      for (std::string verb; !(verb = next_verb(connection)).empty();)
+        write_all(connection, verb == "EVALSHA" ? k_record : ":1\r\n");
+    });
+    Claim asked = claim();
+    if (two) asked.names.push_back(*LockName::parse("m"));
+    const auto store = store_at(server);
+    const auto answer = store->acquire(asked, Queueing::no, ample());
+    CHECK(answer.has_value() == !two);
+    if (!answer) {
+      CHECK(answer.error().code == Errc::protocol);
+      continue;
+    }
+    const auto* const grant = std::get_if<Grant>(&*answer);
+    REQUIRE(grant != nullptr);
+    CHECK(grant->holds.front().owner == "o:1");
+    CHECK(grant->holds.front().token == 7);
   }
 }
 

@@ -104,18 +104,30 @@ bool may_own(const OwnerId& owner, const Claim& claim) {
          });
 }
 
+// Returns the hold of the claim's name `i` that the reply grants; nullopt: it cannot be one.
+std::optional<Hold> hold_in(const Claim& claim,
+                            std::size_t i,
+                            const OwnerId& owner,
+                            ReplyView json) {
+  const auto record = parse_granted_record(hold_id(owner, claim.serial), json.string());
+  if (!record || !may_own(owner, claim)) return std::nullopt;
+  return hold_of(claim, i, owner, *record);
+}
+
+// Reads the grant of all names. A record alone is that of the claim's one name.
 Result<AcquireReply> read_grant(const Claim& claim,
                                 const Answer& answer,
                                 const std::string& where) {
   const ReplyView reply = answer.reply.view();
-  if (reply.size() != 1 + 2 * claim.names.size()) return unexpected_answer(where);
+  const bool alone = reply.is_string();
+  const std::size_t names = alone ? 1 : reply.size() / 2;
+  if (names != claim.names.size()) return unexpected_answer(where);
   Grant grant{.holds = {}, .sent_at = answer.sent_at};
-  for (std::size_t i = 0; i < claim.names.size(); ++i) {
-    const OwnerId owner(reply[1 + 2 * i].string());
-    const auto record =
-        parse_granted_record(hold_id(owner, claim.serial), reply[2 + 2 * i].string());
-    if (!record || !may_own(owner, claim)) return unexpected_answer(where);
-    grant.holds.push_back(hold_of(claim, i, owner, *record));
+  for (std::size_t i = 0; i < names; ++i) {
+    auto hold = alone ? hold_in(claim, i, claim.owner, reply)
+                      : hold_in(claim, i, OwnerId(reply[1 + 2 * i].string()), reply[2 + 2 * i]);
+    if (!hold) return unexpected_answer(where);
+    grant.holds.push_back(std::move(*hold));
   }
   return AcquireReply(std::move(grant));
 }
@@ -126,11 +138,9 @@ Result<AcquireReply> read_grant_of_one(const Claim& claim,
                                        const Answer& answer,
                                        const std::string& where) {
   const ReplyView reply = answer.reply.view();
-  const OwnerId owner(reply[2].string());
-  const auto record = parse_granted_record(hold_id(owner, claim.serial), reply[3].string());
-  if (!record || !may_own(owner, claim)) return unexpected_answer(where);
-  return AcquireReply(
-      Grant{.holds = {hold_of(claim, which, owner, *record)}, .sent_at = answer.sent_at});
+  auto hold = hold_in(claim, which, OwnerId(reply[2].string()), reply[3]);
+  if (!hold) return unexpected_answer(where);
+  return AcquireReply(Grant{.holds = {std::move(*hold)}, .sent_at = answer.sent_at});
 }
 
 // Returns the index of a name in the claim, from its number in the script; nullopt: there is no
@@ -236,7 +246,7 @@ Result<AcquireReply> read_claimed(const Claim& claim,
                                   const Answer& answer,
                                   const std::string& where) {
   const ReplyView reply = answer.reply.view();
-  const std::string_view verdict = reply[0].string();
+  const std::string_view verdict = reply.is_string() ? "granted" : reply[0].string();
   if (verdict == "granted" && !claim.one_from) return read_grant(claim, answer, where);
   if (verdict == "superseded") {
     const auto newer = parse_waiter(reply[1].string());
@@ -278,11 +288,10 @@ Result<RenewReply> read_renewed(const Answer& answer, std::size_t names, const s
 Result<ReleaseVerdict> read_released(const Answer& answer,
                                      std::size_t names,
                                      const std::string& where) {
-  const ReplyView reply = answer.reply.view();
-  if (reply.size() != names) return unexpected_answer(where);
   auto worst = ReleaseVerdict::released;
-  for (std::size_t i = 0; i < reply.size(); ++i) {
-    const std::string_view word = reply[i][0].string();
+  const auto words = split(answer.reply.string(), ' ');
+  if (words.size() != names) return unexpected_answer(where);
+  for (const std::string_view word : words) {
     if (word == "not_held") {
       worst = ReleaseVerdict::not_held;
     } else if (word == "still_held") {

@@ -39,6 +39,21 @@ std::string waiter_of(const Claim& claim, Queueing queueing) {
   return text + holder_json(who, claim.ttl).substr(1);
 }
 
+// Returns what the claim asks for beyond a plain lock, in the form that claim.lua reads; empty:
+// nothing.
+std::string asked_by(const Claim& claim) {
+  std::string text;
+  const auto add = [&](std::string_view word, std::string_view value) {
+    text.append(text.empty() ? "" : " ").append(word).append("=").append(value);
+  };
+  if (claim.mode != Mode::plain) add("mode", stored_mode(claim.mode));
+  if (claim.mode == Mode::slots) add("slots", std::to_string(claim.slots));
+  if (claim.once_per > Duration::zero()) add("once", std::to_string(to_ms(claim.once_per)));
+  if (claim.max_waiters) add("most", std::to_string(*claim.max_waiters));
+  if (claim.proposes != 0) add("token", std::to_string(claim.proposes));
+  return text;
+}
+
 }  // namespace
 
 std::unique_ptr<RedisStore> RedisStore::open(const RedisPlace& place, const StoreOptions& options) {
@@ -146,21 +161,9 @@ Result<AcquireReply> RedisStore::acquire(const Claim& claim, Queueing queueing, 
   const std::string ttl_ms = std::to_string(to_ms(claim.ttl));
   const std::string record = holder_json(claim.who, claim.ttl).substr(1);
   const std::string waiter = waiter_of(claim, queueing);
-  const std::string most = claim.max_waiters ? std::to_string(*claim.max_waiters) : "";
-  const std::string slots = std::to_string(claim.slots);
-  const std::string once = std::to_string(to_ms(claim.once_per));
-  const std::string proposed = claim.proposes != 0 ? std::to_string(claim.proposes) : "";
+  const std::string asked = asked_by(claim);
   Words keys;
-  Words args{claim.owner,
-             claim.serial,
-             ttl_ms,
-             record,
-             waiter,
-             most,
-             stored_mode(claim.mode),
-             slots,
-             once,
-             proposed};
+  Words args{claim.owner, claim.serial, ttl_ms, record, waiter, asked};
   std::vector<std::string> counts(all->size());
   for (const std::size_t i : order_of(claim)) {
     const Keys& one = (*all)[i];

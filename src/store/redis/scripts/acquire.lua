@@ -3,19 +3,18 @@
 --
 -- KEYS  for each name: lock, token, holds, revoked, line, waiters, done
 -- ARGV  1 owner  2 serial  3 ttl in ms  4 record without its first brace
---       5 our waiter, to wait in line, or ''  6 the largest number of others in line, or ''
---       7 mode  8 number of slots, or 0  9 --once-per in ms, or 0  10 proposed token, or ''
+--       5 our waiter, to wait in line, or ''  6 what else is asked for (claim.lua), or ''
 --       then for each name: tag, number of ancestors that hold it, and owner and serial of each,
 --       nearest first; then the ids of the holds of acquire on which the caller relies
--- Returns {'granted', owner, record, ...}  for each name; after a join the owner is the ancestor
+-- Returns record                   we have taken the one name, which was free (free.lua)
+--         {'granted', owner, record, ...}  for each name; after a join the owner is the ancestor
 --         {'busy', {holding}, place, which, turn, own}
 --                                  the state of the first name in the way (holding.lua); our place
 --                                  in its line or 0; its number from 0; ms for which a free name
 --                                  waits for the first in line, or -1; 1 if an ancestor holds it
 --                                  in a mode that we cannot join
 --         {'done', ms}              --once-per: so long ago the oldest success was granted
---         {'superseded', record}    a later claim has superseded this one (--supersede): the
---                                  record of the waiter or the hold
+--         {'superseded', record}    --supersede: the record of the later claim, in line or holding
 --         {'lost', which}           a hold on which the caller relies was lost: it was revoked, or
 --                                   is gone and was not released
 --
@@ -25,10 +24,11 @@
 --
 -- Atomic: no other claim takes a name between look and grant. Idempotent by serial: a second call
 -- finds the hold, counts nothing and sets the TTL again. All that can fail is read before the first
--- write, so an error leaves nothing behind (missing rights: rights.lua).
+-- write, so an error leaves at most a token behind (missing rights: rights.lua).
 -- include: parts/server.lua
 -- include: parts/clock.lua
 -- include: parts/hold.lua
+-- include: parts/record.lua
 -- include: parts/token.lua
 -- include: parts/rights.lua
 -- include: parts/free.lua

@@ -2,7 +2,7 @@
 -- waits in the lines of all of them.
 --
 -- KEYS  for each name: as for acquire; the names in the order in which the claim prefers them
--- ARGV  1 as for acquire, and so all others; 9 is 0
+-- ARGV  1 as for acquire, and so all others; --once-per is not among them
 -- Returns {'granted', which, owner, record}  the number of the name, from 0
 --         {'busy', {holding}, place, which, turn, own}
 --                         as acquire does, but: `which` is the name in whose line the claim has, or
@@ -19,6 +19,7 @@
 -- include: parts/server.lua
 -- include: parts/clock.lua
 -- include: parts/hold.lua
+-- include: parts/record.lua
 -- include: parts/token.lua
 -- include: parts/rights.lua
 -- include: parts/time.lua

@@ -4,10 +4,10 @@
 -- ARGV  1 serial  2 if the run succeeded: for how many ms from its grant to remember it, else 0
 --       3 how it ended (ended.lua), or ''  4 for how many ms to remember that
 --       then for each name: owner, tag, and for how many ms to keep it without a holder, or 0
--- Returns for each name
---         {'released', 1|0}   the owner has no hold left; 0: the server refused to tell the waiters
---         {'still_held'}      other holds of the owner keep the lock
---         {'not_held'}        the hold does not exist, or no longer
+-- Returns a word for each name, with blanks between them:
+--         'released'     the owner has no hold left
+--         'still_held'   other holds of the owner keep the lock
+--         'not_held'     the hold does not exist, or no longer
 --
 -- Idempotent: a record exists only once. 'not_held' comes after removing the record, which is a
 -- write, so a replica never says it (renew.lua). Notes and messages after a release cannot make it
@@ -32,9 +32,9 @@
 -- include: parts/redisson.lua
 -- include: parts/reader.lua
 if last_released then
-  pcall(call_first, KEYS[1], ARGV[6], KEYS[4], KEYS[5], nil, last_line)
+  if last_waits then pcall(call_first, KEYS[1], ARGV[6], KEYS[4], KEYS[5]) end
   if is_of_acquire(ARGV[1]) then pcall(note_release, ARGV[6], id_of(ARGV[5], ARGV[1])) end
-  return last_released
+  return 'released'
 end
 
 local serial, tell = ARGV[1], tonumber(ARGV[2])
@@ -42,14 +42,14 @@ local function release(n, owner, tag, keep)
   local lock, holds, revoked, line, waiters, done = unpack(n)
   -- 1. Remove its record: was the hold there?
   local id = id_of(owner, serial)
-  if serial == 'kept' then return {'not_held'} end
+  if serial == 'kept' then return 'not_held' end
   local record = redis.call('HGET', holds, id)
   local known = redis.call('HDEL', holds, id)
-  if known == 0 or not is_hash(lock) then return {'not_held'} end
+  if known == 0 or not is_hash(lock) then return 'not_held' end
   local mode = mode_in(record)
   local field, now = field_of(owner, mode), mode_of(lock)
   local count = redis.call('HGET', lock, field)
-  if not count then return {'not_held'} end
+  if not count then return 'not_held' end
   local lasted, ours = redis.call('PTTL', lock), is_beside(now) and lease_left(tag, owner, count)
   local over = is_beside(now) and not ours
   if tell > 0 and not over then note_success(done, record, tell) end
@@ -60,11 +60,12 @@ local function release(n, owner, tag, keep)
   if tonumber(count) <= 1 and kept and not over and not reads_on then
     keep_it(lock, holds, revoked, tag, owner, mode, record, keep)
     tell_redisson(lock, tag, mode, lasted)
-    return {'released', 1}
+    return 'released'
   end
-  local left = redis.call('HINCRBY', lock, field, -1)
+  -- Only a nested run can have counted a second hold, and it has asked for the right to HINCRBY.
+  local left = tonumber(count) > 1 and redis.call('HINCRBY', lock, field, -1) or 0
   if is_beside(mode) then drop_lease(tag, owner, left) end
-  if left > 0 and not over then return {'still_held'} end
+  if left > 0 and not over then return 'still_held' end
 
   -- 3. It was the owner's last hold: the owner leaves the lock.
   redis.call('HDEL', lock, field)  -- a plain lock's key disappears with its last field
@@ -72,7 +73,7 @@ local function release(n, owner, tag, keep)
   if mode == 'write' and redis.call('HGET', lock, owner) then
     return go_on_reading(lock, holds, line, waiters, owner, tag)
   end
-  if mode == 'shared' and now == 'write' then return {'still_held'} end
+  if mode == 'shared' and now == 'write' then return 'still_held' end
   if is_hash(revoked) then redis.call('HDEL', revoked, owner) end
   if now ~= 'exclusive' and redis.call('HLEN', lock) == 1 then redis.call('DEL', lock) end
   tidy_up(lock, holds, line, tag, is_beside(now), (ours or 0) + 100 >= lasted)
@@ -82,19 +83,18 @@ local function release(n, owner, tag, keep)
   end
 
   -- 4. Tell the waiters.
-  local told = tell_redisson(lock, tag, mode, lasted)
+  tell_redisson(lock, tag, mode, lasted)
   pcall(call_first, lock, tag, line, waiters)
-  if over then return {'not_held'} end
-  return {'released', type(told) == 'number' and 1 or 0}
+  return over and 'not_held' or 'released'
 end
 
 local replies = {}
 for i = 5, #ARGV, 3 do
   local owner, tag = ARGV[i], ARGV[i + 1]
   local reply = release({unpack(KEYS, 2 * i - 9, 2 * i - 4)}, owner, tag, tonumber(ARGV[i + 2]))
-  if reply[1] ~= 'not_held' and is_of_acquire(serial) then
+  if reply ~= 'not_held' and is_of_acquire(serial) then
     pcall(note_release, tag, id_of(owner, serial))
   end
   replies[#replies + 1] = reply
 end
-return replies
+return table.concat(replies, ' ')

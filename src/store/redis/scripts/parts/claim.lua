@@ -1,8 +1,13 @@
 -- For acquire: the claim's arguments, and a table for each of its names. The other parts of acquire
 -- use them.
-local owner, serial, ttl, me, most = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[5], tonumber(ARGV[6])
-local mode, slots, once = ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9])
-local proposed = ARGV[10]
+local owner, serial, ttl, me = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[5]
+
+-- ARGV[6] says what is not as for a plain lock: "mode=slots slots=3 once=1000 most=5 token=1234":
+-- the mode and the number of slots, --once-per in ms, the largest number of others in line, and a
+-- proposed token. Returns one of these values; nil: not asked for.
+local function asked(word) return ARGV[6]:match(word .. '=(%w+)') end
+local mode, slots = asked('mode') or 'exclusive', tonumber(asked('slots')) or 0
+local once, most, proposed = tonumber(asked('once')) or 0, tonumber(asked('most')), asked('token')
 
 local function name_at(i, tag)  -- returns the name whose keys begin at KEYS[i]
   local lock, token, holds, revoked, line, waiters, done = unpack(KEYS, i, i + 6)

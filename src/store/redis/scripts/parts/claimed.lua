@@ -4,7 +4,7 @@
 --   'join'   a hold beside that of an ancestor     'own'   nothing: an ancestor is in the way
 --   'busy'   nothing: there is no room             'turn'  nothing: the first in line gets it
 -- Needs claim.lua.
-local names, arg = {}, 11
+local names, arg = {}, 7
 for i = 1, #KEYS, 7 do
   local n = name_at(i, ARGV[arg])
   n.above = {}

@@ -5,24 +5,20 @@
 -- rest needs, because a script creates all its functions at each call.
 -- Arguments are numbers in digits: converting a number to digits costs as much as a command.
 -- Needs clock.lua, hold.lua, token.lua, rights.lua.
-local function is_free(lock, token, holds, revoked, line, waiters)
-  local me = ARGV[5]
-  if me == '' then
-    return redis.call('EXISTS', lock, holds, revoked, line, waiters) == 0
-      and hold_allowed(redis.acl_check_cmd or try, lock, token, holds, revoked)
-  end
-  if me:find('"supersede":"', 1, true) then return false end  -- a later one may stand behind it
-  local lives = redis.call('EXISTS', lock, holds, revoked) == 0
-    and redis.call('ZRANGE', line, '0', '0')[1] == me and redis.call('ZSCORE', waiters, me)
-  return lives and tonumber(lives) >= tonumber(now_digits():sub(1, -4))
-end
-
 local function take_free()
   local lock, token, holds, revoked, line, waiters = unpack(KEYS)
-  if not is_free(lock, token, holds, revoked, line, waiters) then return end
-  local owner, serial, ttl, rest, me = unpack(ARGV)
+  local owner, serial, ttl, rest, me, asked = unpack(ARGV)
+  if me == '' then
+    if redis.call('EXISTS', lock, holds, revoked, line, waiters) ~= 0
+      or not hold_allowed(try, lock, token, holds, revoked) then return end
+  else
+    if me:find('"supersede":"', 1, true) then return end  -- a later one may stand behind it
+    local lives = redis.call('EXISTS', lock, holds, revoked) == 0
+      and redis.call('ZRANGE', line, '0', '0')[1] == me and redis.call('ZSCORE', waiters, me)
+    if not lives or tonumber(lives) < tonumber(now_digits():sub(1, -4)) then return end
+  end
   -- Most often one command: it stores the token in any case. One that was no less is put back.
-  local next = least_token(ARGV[10])
+  local next = least_token(asked ~= '' and asked:match('token=(%d+)'))
   local before = redis.call('SET', token, next, 'KEEPTTL', 'GET')
   if before and not is_less(before, next) then
     redis.call('SET', token, before, 'KEEPTTL')
@@ -38,10 +34,11 @@ local function take_free()
     redis.call('ZREM', line, me)
     redis.call('ZREM', waiters, me)
   end
-  return {'granted', owner, record}
+  return record
 end
 
-if #KEYS == 7 and #ARGV == 12 and ARGV[7] == 'exclusive' and ARGV[9] == '0' then
-  local done, reply = pcall(take_free)
-  if done and reply then return reply end
+-- "mode=" and "once=" ask for more (claim.lua).
+if #KEYS == 7 and #ARGV == 8 and (ARGV[6] == '' or not ARGV[6]:find('e=', 1, true)) then
+  local done, record = pcall(take_free)
+  if done and record then return record end
 end

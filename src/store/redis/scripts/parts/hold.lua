@@ -1,4 +1,4 @@
--- A hold's id and its record.
+-- A hold's id, and how long its record lasts.
 
 -- By how many ms the records outlast the lock. Redis 7.0 counts a TTL from the command that sets
 -- it, not from the start of the script, so records with the TTL of the lock would end before the
@@ -6,10 +6,3 @@
 local outlast = 1000
 
 local function id_of(owner, serial) return owner .. '#' .. serial end
-
--- Returns the record of a hold. `rest`: the holder's own part of it, without its first brace.
-local function new_record(token, since_ms, mode, slot, rest)
-  return '{"token":' .. token .. ',"since_ms":' .. since_ms .. ','
-    .. (mode == 'exclusive' and '' or '"mode":"' .. mode .. '",')
-    .. (slot and '"slot":' .. slot .. ',' or '') .. rest
-end

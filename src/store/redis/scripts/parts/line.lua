@@ -40,10 +40,8 @@ end
 -- message. The first waiter has a second to try; after that it counts as dead, and the second,
 -- which knows that it is next, tries without a message. If the lock has room only for `me`, the
 -- first waiter gets a message without effect, which tests if it is alive and so keeps `me` out.
--- `first_two`: the first two in line, if known.
-local function call_first(lock, tag, line, waiters, me, first_two)
-  local told = false
-  first_two = first_two or redis.call('ZRANGE', line, '0', '1')
+local function call_first(lock, tag, line, waiters, me)
+  local told, first_two = false, redis.call('ZRANGE', line, '0', '1')
   if #first_two == 0 then return false end
   if prune(line, waiters) then first_two = redis.call('ZRANGE', line, '0', '1') end
   for _ = 1, most_at_once do

@@ -6,6 +6,5 @@ local function go_on_reading(lock, holds, line, waiters, owner, tag)
   settle(lock, holds, tag)
   redis.pcall(publish, pair_channel_of .. tag, '1')
   pcall(call_first, lock, tag, line, waiters)
-  if redis.call('HGET', lock, owner) then return {'still_held'} end
-  return {'released', 1}
+  return redis.call('HGET', lock, owner) and 'still_held' or 'released'
 end

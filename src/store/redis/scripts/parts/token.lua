@@ -4,7 +4,7 @@
 -- a quarter of a second from the server's time is ignored (core/lock_store.hpp).
 -- Needs clock.lua.
 local function least_token(proposed)
-  local close = proposed ~= '' and math.abs(tonumber(proposed) - tonumber(now_digits())) <= 250000
+  local close = proposed and math.abs(tonumber(proposed) - tonumber(now_digits())) <= 250000
   return close and proposed or now_digits()
 end
 
