@@ -56,6 +56,29 @@ TEST_CASE("etcd rows: a waiter watches all keys if one behind it may matter") {
   CHECK(second({.who = {.supersede = Supersede::waiting}}) == "all a/0-");
 }
 
+TEST_CASE("etcd rows: events show the turn of a waiter only if they leave it nothing to wait for") {
+  const auto turn = [](std::vector<EtcdKey> keys, const std::vector<EtcdEvent>& events) {
+    EtcdRows rows{.moment = at(2s)};
+    rows.rows.push_back(row_of("a", std::move(keys), {}, at(2s).now));
+    return etcd_turn(std::move(rows), events, {"w3"});
+  };
+  const EtcdKey held = holder("1", 1);
+  const EtcdKey own = waiter("3", 3);
+  const auto rows = turn({held, own, waiter("4", 4)}, {{true, held}});
+  REQUIRE(rows.has_value());
+  const StoredLock& state = rows->rows.front().state;
+  CHECK(state.leases.empty());
+  CHECK(number_of(state.line, "w3") == 1);
+  CHECK(living(state.line, at(2s).now) == 2);
+  CHECK_FALSE(turn({held, waiter("2", 2), own}, {{true, held}}));
+  CHECK_FALSE(turn({held, own}, {{true, waiter("2", 2)}}));
+  CHECK_FALSE(turn({held, own, holder("5", 5)}, {{true, held}}));
+  CHECK_FALSE(turn({held, own}, {{true, held}, {false, waiter("5", 5)}}));
+  EtcdRows rest{.moment = at(2s)};
+  rest.rows.push_back(row_of("a", {{"a/b/1", "", 1, 1, 1}, held, own}, {}, at(2s).now));
+  CHECK(etcd_turn(rest, {{true, held}}, {"w3"})->rows.front().shares_range);
+}
+
 TEST_CASE("etcd rows: a watch that brings all that is wanted need not begin anew") {
   const EtcdWatched two{{{"a/1"}, {"a/2"}}, EtcdEvents::deletes};
   CHECK(covers(two, two));

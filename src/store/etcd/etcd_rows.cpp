@@ -77,6 +77,22 @@ std::optional<std::size_t> etcd_place_of(const EtcdRow& row, const std::vector<s
   return std::nullopt;
 }
 
+std::optional<EtcdRows> etcd_turn(EtcdRows rows,
+                                  const std::vector<EtcdEvent>& events,
+                                  const std::vector<std::string>& ids) {
+  EtcdRow& row = rows.rows.front();
+  for (const EtcdEvent& event : events) {
+    if (!event.deleted) return std::nullopt;
+    std::erase_if(row.keys, [&](const EtcdKey& one) { return one.key == event.key.key; });
+  }
+  const auto note = row.note ? std::vector{*row.note} : std::vector<EtcdKey>();
+  const bool shares_range = row.shares_range;
+  row = row_of(row.lock, std::move(row.keys), note, rows.moment.now);
+  row.shares_range = shares_range;
+  if (!row.holders.empty() || etcd_place_of(row, ids) != std::size_t{0}) return std::nullopt;
+  return rows;
+}
+
 EtcdWatched etcd_watched(const std::vector<EtcdRow>& rows, const std::vector<std::string>& ids) {
   EtcdWatched watched;
   for (const EtcdRow& row : rows) {

@@ -57,6 +57,12 @@ class EtcdReading {
 // Returns the index of the key in the row with which one of these claims waits.
 std::optional<std::size_t> etcd_place_of(const EtcdRow& row, const std::vector<std::string>& ids);
 
+// Returns the rows as they are after these events, if all are deletes and the claim with these ids
+// is then the first waiter of a lock without a holder. `rows` has one row.
+std::optional<EtcdRows> etcd_turn(EtcdRows rows,
+                                  const std::vector<EtcdEvent>& events,
+                                  const std::vector<std::string>& ids);
+
 // The keys that a process watches.
 struct EtcdWatched {
   std::vector<EtcdRange> ranges;

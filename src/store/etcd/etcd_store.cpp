@@ -142,12 +142,14 @@ Result<EtcdStore::Written> EtcdStore::write(const EtcdChange& change,
   }
   if (!written.done) return written;
   written_ = answer.revision;
-  // Leases that have no key any more are revoked, so that etcd need not keep them until they end.
-  std::vector<EtcdRequest> gone;
+  // Leases that have no key any more are revoked, so that etcd need not keep them until they end. A
+  // lease that is there from an earlier try, whose answer was lost, begins anew.
+  std::vector<EtcdRequest> more;
   for (const EtcdLease lease : change.left)
-    gone.emplace_back(EtcdRevoke{lease});
-  if (hurries && !gone.empty()) client_.tell(gone, limit);
-  if (!hurries && !gone.empty()) (void)client_.run(gone, limit).has_value();
+    more.emplace_back(EtcdRevoke{lease});
+  if (change.joins && answers->front().existed) more.emplace_back(EtcdKeepAlive{line_lease_});
+  if (hurries && !more.empty()) client_.tell(more, limit);
+  if (!hurries && !more.empty()) (void)client_.run(more, limit).has_value();
   return written;
 }
 
@@ -296,7 +298,11 @@ Result<void> EtcdStore::see_ends(EtcdRows& rows, Time limit) {
 }
 
 Result<void> EtcdStore::read(const std::vector<LockName>& names, Time limit, const Look& look) {
-  auto rows = load(names, /*with_epoch=*/is_queued_ && names == watched_, limit);
+  // If the events of the watch have told all, nothing need be read.
+  auto turn = std::exchange(turn_, std::nullopt);
+  auto rows = turn && names == watched_ && has_just_read(names)
+                  ? take(std::move(*turn))
+                  : load(names, /*with_epoch=*/is_queued_ && names == watched_, limit);
   if (!rows) return rows.error();
   if (auto seen = see_ends(*rows, limit); !seen) return seen;
   std::vector<StoredLock> states = contender::states_of(rows->rows);
@@ -311,6 +317,7 @@ Result<void> EtcdStore::watch_rows(const std::vector<LockName>& names,
     watch_.close();
     is_queued_ = false;
     lines_.clear();
+    line_lease_ = new_etcd_lease();
   }
   watched_ = names;
   ids_ = ids;
@@ -332,19 +339,19 @@ Result<bool> EtcdStore::await_change(Time until) {
                                     open_.events);
     if (!opened) return opened.error();
   }
-  const auto event = watch_.await_event(until);
+  auto event = watch_.await_event(until);
   if (!event) return event.error();
   if (!*event) return false;
   // A key before ours has changed, so few keys are left there. All others may be gone: the next
   // read asks for all keys before ours.
   for (std::optional<EtcdLine>& line : lines_)
     if (line) line->front = std::max(line->front, line->ours);
-  // Further events that have arrived are dropped: the caller reads the lock now, and sees what they
-  // did.
-  for (const Time now = BootClock::now();;) {
-    const auto more = watch_.await_event(now);
-    if (!more || !*more) return true;
-  }
+  // The caller looks at the lock now, so it sees what all events did that have arrived.
+  std::vector<EtcdEvent> events;
+  for (const Time now = BootClock::now(); event && *event; event = watch_.await_event(now))
+    events.push_back(std::move(**event));
+  if (watched_.size() == 1 && has_just_read(watched_)) turn_ = etcd_turn(*recent_, events, ids_);
+  return true;
 }
 
 Result<std::vector<std::string>> EtcdStore::list(std::string_view glob, Time limit) {

@@ -107,6 +107,7 @@ class EtcdStore final : public TableStore {
   EtcdRevision seen_ = 0;  // the revision of the newest read of the watched names
   // The newest read. It serves the next try of a claim, if that comes at once.
   std::optional<EtcdRows> recent_;
+  std::optional<EtcdRows> turn_;  // the same, if events have shown since that our turn has come
   EtcdLease line_lease_ = new_etcd_lease();  // EtcdStep::line_lease of the next claim that joins
 };
 
