@@ -319,11 +319,12 @@ void outpace(const UniqueFd& client) {
       write_all(
           client,
           http(k_header + R"(,"TTL":"30",)" + asked.substr(id, asked.find('}', id) - id + 1)));
-    const bool reads = has(asked, R"("compare":[])");
-    if (has(asked, "/v3/kv/txn"))
+    if (asked.find(R"("compare":[])") != std::string::npos)
       write_all(client,
-                http(k_header + (reads ? R"(,"succeeded":true)" : "") + R"(,"responses":[)" + free +
-                     "," + free + "," + free + "]}"));
+                http(k_header + R"(,"succeeded":true,"responses":[)" + free + "," + free + "," +
+                     free + "]}"));
+    else if (has(asked, "/v3/kv/txn"))
+      write_all(client, http(k_header + "}"));
   }
 }
 

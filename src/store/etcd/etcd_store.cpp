@@ -114,15 +114,13 @@ Result<EtcdRows> EtcdStore::load(const std::vector<LockName>& names, bool with_e
 // Carries out a change. If it `hurries`, it revokes leases that have lost their keys without a wait
 // for the answer.
 Result<EtcdStore::Written> EtcdStore::write(const EtcdChange& change,
-                                            const EtcdReading& reading,
+                                            const std::optional<EtcdReading>& reading,
                                             bool hurries,
                                             Time limit) {
   EtcdTxn txn = change.txn;
-  txn.otherwise = reading.requests();
+  if (reading) txn.otherwise = reading->requests();
   const auto writes = static_cast<std::ptrdiff_t>(txn.then.size());
   if (change.joins) txn.then.insert(txn.then.end(), txn.otherwise.begin(), txn.otherwise.end());
-  // A member answers a transaction without operations by itself, without a majority of the members.
-  if (txn.then.empty()) txn.then.push_back(txn.otherwise.back());
   std::vector<EtcdRequest> all = change.leases;
   all.emplace_back(std::move(txn));
   auto answers = client_.run(all, limit);
@@ -133,10 +131,11 @@ Result<EtcdStore::Written> EtcdStore::write(const EtcdChange& change,
       return Written{};
   EtcdAnswer& answer = answers->back();
   Written written{.done = answer.succeeded};
-  if (!answer.succeeded || change.joins) {
+  if (reading && (!answer.succeeded || change.joins)) {
     std::vector<EtcdAnswer>& parts = answer.parts;
     if (answer.succeeded) parts.erase(parts.begin(), parts.begin() + writes);
-    auto rows = reading.rows_of(std::move(parts), answer.revision, local_moment(client_.sent_at()));
+    auto rows =
+        reading->rows_of(std::move(parts), answer.revision, local_moment(client_.sent_at()));
     lines_.clear();
     if (rows) written.rows = take(std::move(*rows));
   }
@@ -236,10 +235,17 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
     if (relied && !(occasion.frees ? only_frees : all.grants || all.joins)) continue;
     if (all.grants) add_etcd_epoch(read, epoch, all);
     if (all.leases.empty() && all.txn.then.empty()) return {};
-    auto written = write(all,
-                         reading_of(names, /*with_epoch=*/occasion.claim != nullptr),
-                         /*hurries=*/all.grants || (relied && occasion.frees),
-                         limit);
+    // A member answers a transaction without operations by itself, without a majority of the
+    // members.
+    if (all.txn.then.empty())
+      all.txn.then.emplace_back(EtcdGet{.range = {note_of_lock(rows->rows.front().lock)}});
+    // Only waiters conflict often enough.
+    const bool reads = occasion.queueing != Queueing::no;
+    auto written =
+        write(all,
+              reads ? std::optional(reading_of(names, /*with_epoch=*/true)) : std::nullopt,
+              /*hurries=*/all.grants || (relied && occasion.frees),
+              limit);
     const bool raises = all.grants && epoch != read.value && read.value > 0;
     if (!written && written.error().code == Errc::denied && raises) {
       may_raise_ = false;  // this user may not write the epoch: the old one is used

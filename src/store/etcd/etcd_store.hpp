@@ -78,13 +78,13 @@ class EtcdStore final : public TableStore {
   EtcdRows take(EtcdRows rows);
   Result<EtcdRows> load(const std::vector<LockName>& names, bool with_epoch, Time limit);
   // What a transaction has done. If it was not carried out, or if the change joins a line, it has
-  // read the rows; they are missing if they must be read again.
+  // made the reading, if there was one; the rows are missing if they must be read again.
   struct Written {
     bool done = false;
     std::optional<EtcdRows> rows = {};
   };
   Result<Written> write(const EtcdChange& change,
-                        const EtcdReading& reading,
+                        const std::optional<EtcdReading>& reading,
                         bool hurries,
                         Time limit);
   Result<void> see_ends(EtcdRows& rows, Time limit);
