@@ -94,6 +94,20 @@ not_free() { ! no_keys "$1"; }
 @test "one of three names is held, and a waiter gets the first that is free" { one_of_several; }
 @test "a nested run that outlives its parent keeps the lock until it ends" { nested_run_outlives_its_parent; }
 
+@test "a waiter gets its turn although an older lock stands below the name of its lock" {
+  dlock_run below team/ab -- sh -c 'until [ -e "$0/below" ]; do sleep 0.02; done' "$T"
+  eventually 10s stand_below_team 1
+  dlock_run holder team -- sh -c 'until [ -e "$0/go" ]; do sleep 0.02; done' "$T"
+  eventually 10s stand_below_team 2
+  dlock_run waiter team -- true
+  eventually 10s stand_below_team 3
+  touch "$T/go"
+  ends 10s waiter "exit 0"
+  touch "$T/below"
+  ends 10s below "exit 0"
+}
+stand_below_team() { [ "$(e get --prefix team/ --keys-only | grep -c .)" = "$1" ]; }
+
 @test "across steps, nested, several names, slots, readers, kept and once" {
   all_that_a_lock_can
   run -0 "$DLOCK" run --min-hold 5s m -- true
