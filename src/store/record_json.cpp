@@ -110,8 +110,8 @@ std::string waiter_json(const Waiter& waiter) {
 std::string place_json(const lease_table::Place& place) {
   MemberText members;
   members.add("waiter", place.id);
-  members.add("since_ms", place.waiter.since_ms);
-  add_waiter(members, place.waiter);
+  members.add("since_ms", place.waiter->since_ms);
+  add_waiter(members, *place.waiter);
   return members.take_object();
 }
 

@@ -133,7 +133,7 @@ bool fits(const EtcdChange& change, const std::vector<EtcdKey>& keys, EtcdRevisi
 }
 EtcdKey waiter_key(const std::string& key, const Claim& one, EtcdRevision created) {
   return {key,
-          place_json({.id = waiter_id(one), .waiter = {.who = one.who, .mode = one.mode}}),
+          place_json({.id = waiter_id(one), .waiter = Waiter{.who = one.who, .mode = one.mode}}),
           created,
           created,
           created};

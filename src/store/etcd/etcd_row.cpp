@@ -58,7 +58,7 @@ void take_foreign(EtcdRow& row, std::size_t index, StoreTime now) {
   row.state.line.push_back({.id = key.key,
                             .arrival_us = key.created,
                             .alive_until = now + contender::k_seen_alive,
-                            .waiter = {.who = {.command = "etcd key " + key.key}}});
+                            .waiter = Waiter{.who = {.command = "etcd key " + key.key}}});
 }
 
 bool take_holder(EtcdRow& row, std::size_t index, StoreTime now) {
@@ -118,7 +118,7 @@ class Writer {
   // Returns whether the claim waits whatever comes before it: it takes the lock alone, and there
   // are others.
   bool is_sure_to_wait(const Place& place) const {
-    return step_.ignores_later && place.waiter.mode < Mode::shared && !before_.keys.empty();
+    return step_.ignores_later && place.waiter->mode < Mode::shared && !before_.keys.empty();
   }
 
   void write_holder(const OwnerId& owner, const Lease& lease) {

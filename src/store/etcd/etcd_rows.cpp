@@ -16,7 +16,7 @@ bool is_among(const std::vector<std::string>& ids, const std::string& id) {
 // gone, and whether no later claim makes it give up.
 bool waits_for_all_before(const EtcdRow& row, std::size_t ours, std::size_t place) {
   const lease_table::Place& one = row.state.line[place];
-  return one.waiter.mode < Mode::shared && one.waiter.who.supersede == Supersede::nothing &&
+  return one.waiter->mode < Mode::shared && one.waiter->who.supersede == Supersede::nothing &&
          std::all_of(row.holders.begin(), row.holders.end(), [&](const auto& holder) {
            return holder.second < ours;
          });

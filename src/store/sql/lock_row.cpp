@@ -109,12 +109,11 @@ std::optional<StoredLock> lock_of(const std::string& name,
 Place place_of(std::int64_t arrival_us,
                std::string id,
                lease_table::StoreTime alive_until,
-               Waiter waiter) {
-  waiter.since_ms = arrival_us / k_us_per_ms;
+               std::string who) {
   return {.id = std::move(id),
           .arrival_us = arrival_us,
           .alive_until = alive_until,
-          .waiter = std::move(waiter)};
+          .waiter = {std::move(who), arrival_us / k_us_per_ms}};
 }
 
 std::string text_at(const Values& row, std::size_t column) {
@@ -157,8 +156,7 @@ Line line_of(const Table& rows) {
   Line line;
   for (const Values& row : rows) {
     const StoreTime alive_until{std::chrono::microseconds(time_at(row, 2))};
-    Waiter waiter = parse_waiter(text_at(row, 3)).value_or(Waiter{});
-    line.push_back(place_of(number_at(row, 0), text_at(row, 1), alive_until, std::move(waiter)));
+    line.push_back(place_of(number_at(row, 0), text_at(row, 1), alive_until, text_at(row, 3)));
   }
   return line;
 }

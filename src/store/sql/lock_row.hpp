@@ -52,11 +52,11 @@ std::optional<lease_table::StoredLock> lock_of(const std::string& name,
                                                const std::string& state,
                                                const LockColumns& columns);
 
-// Returns the place that a row of dlock_line describes. `waiter` is what the column `who` says.
+// Returns the place that a row of dlock_line describes. `who` is what the column of that name says.
 lease_table::Place place_of(std::int64_t arrival_us,
                             std::string id,
                             lease_table::StoreTime alive_until,
-                            Waiter waiter);
+                            std::string who);
 
 // These functions accept any row, because a server may answer with anything.
 std::string text_at(const Values& row, std::size_t column);  // empty: the column is NULL or missing

@@ -110,7 +110,7 @@ void LockStatements::add_line(std::vector<Statement>& all, const LockWrite& writ
     text += std::to_string(place->arrival_us) + ", $2, ";
     text += std::to_string(us_of(place->alive_until)) + ", $3)";
     text += dialect_.put_end;
-    all.push_back({std::move(text), {write.name, place->id, waiter_json(place->waiter)}});
+    all.push_back({std::move(text), {write.name, place->id, waiter_json(*place->waiter)}});
   }
 }
 

@@ -38,7 +38,6 @@ constexpr int k_longest_log = 1000;
 
 // How soon a waiter with a bell notices a change for which nobody rings.
 constexpr Duration k_without_bell = std::chrono::milliseconds(500);
-constexpr std::size_t k_most_waiters = 1000;  // whose texts are remembered
 
 struct Table {
   const char* name;
@@ -151,22 +150,15 @@ Result<Line> SqliteStore::load_line(const std::string& name) {
       {name},
       [&](const SqliteRow& row) {
         const lease_table::StoreTime alive_until(Duration(row.number(2)));
-        auto place = sql::place_of(row.number(0), row.text(1), alive_until, waiter_of(row.text(3)));
+        std::string who = row.text(3);
+        if (who.size() > limits::k_record_bytes) who.clear();
+        bytes += who.size();
+        auto place = sql::place_of(row.number(0), row.text(1), alive_until, std::move(who));
         bytes += place.id.size() + sizeof place;
         if (bytes <= limits::k_answer_bytes) line.push_back(std::move(place));
       });
   if (!done) return done.error();
   return line;
-}
-
-// Parses the text of a waiter, which stays the same for as long as it waits.
-const Waiter& SqliteStore::waiter_of(const std::string& text) {
-  static const Waiter unknown;
-  if (text.size() > limits::k_record_bytes) return unknown;
-  if (waiters_.size() > k_most_waiters) waiters_.clear();
-  const auto known = waiters_.find(text);
-  if (known != waiters_.end()) return known->second;
-  return waiters_.emplace(text, parse_waiter(text).value_or(Waiter{})).first->second;
 }
 
 Result<std::vector<StoredLock>> SqliteStore::load_all(const std::vector<LockName>& names) {
@@ -214,7 +206,7 @@ Result<void> SqliteStore::write_line(const std::string& name,
          place->arrival_us,
          place->id,
          place->alive_until.time_since_epoch().count(),
-         waiter_json(place->waiter)});
+         waiter_json(*place->waiter)});
     if (!done) return done;
   }
   return {};

@@ -27,7 +27,6 @@
 #include "sys/file_events.hpp"
 #include "sys/interrupt.hpp"
 
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -72,7 +71,6 @@ class SqliteStore final : public TableStore {
   Result<std::vector<State>> load_all(const std::vector<LockName>& names);
   Result<State> load(const std::string& name);
   Result<lease_table::Line> load_line(const std::string& name);
-  const Waiter& waiter_of(const std::string& text);
   Result<void> write_all(const std::vector<LockName>& names,
                          const std::vector<State>& before,
                          const std::vector<State>& after,
@@ -101,12 +99,11 @@ class SqliteStore final : public TableStore {
     State lock;
   };
   Known known_;
-  std::map<std::string, Waiter> waiters_;  // by their texts in the line
-  FileEvents events_;                      // of the bell or, if `bell_` is empty, of the database
-  std::vector<std::string> ids_;           // of the watched claim or holds
-  std::string bell_;                       // path of the waiter's bell
-  bool rang_ = false;                      // the bell has ended the newest wait
-  Duration changed_at_{};  // time of the file's last change, as seen beside the bell
+  FileEvents events_;             // of the bell or, if `bell_` is empty, of the database
+  std::vector<std::string> ids_;  // of the watched claim or holds
+  std::string bell_;              // path of the waiter's bell
+  bool rang_ = false;             // the bell has ended the newest wait
+  Duration changed_at_{};         // time of the file's last change, as seen beside the bell
 };
 
 }  // namespace dlock

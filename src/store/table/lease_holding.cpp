@@ -122,7 +122,7 @@ Holding inspect(const StoredLock& state, const Moment& moment) {
   Holding holding = holding_of(state, moment);
   for (const Place& place : state.line) {
     if (is_living(place, moment.now) && holding.line.size() < k_most_listed)
-      holding.line.push_back(place.waiter);
+      holding.line.push_back(*place.waiter);
   }
   return holding;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "store/table/stored_lock.hpp"
 
+#include "store/record_json.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -77,12 +79,21 @@ bool is_first(const Line& line, const std::string& id) {
   return line.empty() || line.front().id == id;
 }
 
+const Waiter& LineWaiter::operator*() const {
+  if (!waiter_) {
+    Waiter parsed = parse_waiter(json_).value_or(Waiter{});
+    parsed.since_ms = since_ms_;
+    waiter_ = std::make_shared<const Waiter>(std::move(parsed));
+  }
+  return *waiter_;
+}
+
 void drop_place(Line& line, const std::string& id) {
   std::erase_if(line, [&](const Place& one) { return one.id == id; });
 }
 
 bool has_room_for_first(const StoredLock& state) {
-  const Waiter& first = state.line.front().waiter;
+  const Waiter& first = *state.line.front().waiter;
   return has_room(state, first.mode, first.slots);
 }
 

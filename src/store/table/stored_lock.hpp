@@ -8,8 +8,10 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dlock::lease_table {
@@ -74,13 +76,37 @@ struct ReleasedHold {
   std::int64_t at_ms = 0;
 };
 
+// Who waits in a line, and for what. In a table it is a text, which is parsed when somebody first
+// looks at it: of a long line only the first waiter is looked at.
+class LineWaiter {
+ public:
+  LineWaiter() : LineWaiter(Waiter()) {}
+  LineWaiter(Waiter waiter) : waiter_(std::make_shared<const Waiter>(std::move(waiter))) {}
+  // `json` is the text of a waiter (record_json.hpp). If it cannot be read, nothing but the time is
+  // known of the waiter.
+  LineWaiter(std::string json, std::int64_t since_ms)
+      : json_(std::move(json)), since_ms_(since_ms) {}
+
+  const Waiter& operator*() const;
+  const Waiter* operator->() const { return &**this; }
+  bool operator==(const LineWaiter& other) const {
+    const bool same = json_ == other.json_ && since_ms_ == other.since_ms_;
+    return (same && !json_.empty()) || **this == *other;
+  }
+
+ private:
+  std::string json_;
+  std::int64_t since_ms_ = 0;
+  mutable std::shared_ptr<const Waiter> waiter_;  // null: not parsed yet
+};
+
 // A waiter's place in the line of a name (waiting_line.hpp).
 struct Place {
   std::string id;  // id of the waiter's claim, "<owner>#<serial>"
   // The line is in the order of this number. A claim of several names has one arrival in all lines.
   std::int64_t arrival_us = 0;
   StoreTime alive_until;  // the waiter counts as dead if its next try has not come by then
-  Waiter waiter;
+  LineWaiter waiter;
 
   bool operator==(const Place&) const = default;
 };

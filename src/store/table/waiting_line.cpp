@@ -102,8 +102,8 @@ const HolderInfo* superseding(const States& states, const Claim& claim) {
     const Line& line = state->line;
     const std::uint64_t place = number_of(line, waiter_id(claim));
     for (std::uint64_t i = 0; i < line.size(); ++i) {  // the index of the one behind is `place`
-      const bool is_behind = place > 0 ? i >= place : came > 0 && line[i].waiter.since_ms > came;
-      if (is_behind) note(line[i].waiter.who);
+      const bool is_behind = place > 0 ? i >= place : came > 0 && line[i].waiter->since_ms > came;
+      if (is_behind) note(line[i].waiter->who);
     }
     if (came == 0) continue;
     for (const auto& [owner, lease] : state->leases) {

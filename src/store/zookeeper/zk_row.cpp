@@ -50,10 +50,10 @@ Place place_of(const contender::Holder& holder, Mode mode, StoreTime now) {
   return {.id = hold.id,
           .arrival_us = 0,
           .alive_until = now + contender::k_seen_alive,
-          .waiter = {.who = hold.who,
-                     .since_ms = hold.since_ms,
-                     .mode = mode,
-                     .slots = mode == Mode::slots ? holder.slots : 0}};
+          .waiter = Waiter{.who = hold.who,
+                           .since_ms = hold.since_ms,
+                           .mode = mode,
+                           .slots = mode == Mode::slots ? holder.slots : 0}};
 }
 
 // Reads the nodes of a row (zk_row.hpp) one by one, in the order of arrival.
@@ -110,7 +110,7 @@ class RowReader {
     wait(index,
          {.id = node.path,
           .alive_until = now_ + contender::k_seen_alive,
-          .waiter = {.who = {.command = "ZooKeeper node " + who}, .mode = node.place.mode}});
+          .waiter = Waiter{.who = {.command = "ZooKeeper node " + who}, .mode = node.place.mode}});
   }
 
   void wait(std::size_t index, Place place) {
@@ -184,7 +184,7 @@ class RowWriter {
   void write_place(const Place& place) {
     const auto at = before_.waiters.find(place.id);
     if (at == before_.waiters.end()) {
-      make(place.waiter.mode, place_json(place), /*holds=*/false);
+      make(place.waiter->mode, place_json(place), /*holds=*/false);
       return;
     }
     const auto old = std::find_if(before_.state.line.begin(),
