@@ -62,8 +62,7 @@ local function release(n, owner, tag, keep)
     tell_redisson(lock, tag, mode, lasted)
     return 'released'
   end
-  -- Only a nested run can have counted a second hold, and it has asked for the right to HINCRBY.
-  local left = tonumber(count) > 1 and redis.call('HINCRBY', lock, field, -1) or 0
+  local left = redis.call('HINCRBY', lock, field, -1)
   if is_beside(mode) then drop_lease(tag, owner, left) end
   if left > 0 and not over then return 'still_held' end
 

@@ -5,7 +5,7 @@
 local function all_allowed(may, n)
   return hold_allowed(may, n.lock, n.token, n.holds, n.revoked)
     and may('SET', n.token) and may('TIME') and may('GET', n.token) and may('EXISTS', n.lock)
-    and may('HSET', n.holds) and may('HINCRBY', n.lock)
+    and may('HSET', n.holds)
     and may('HLEN', n.lock) and may('HKEYS', n.holds)
     and may('ZADD', n.line) and may('ZADD', n.waiters) and may('ZREM', n.line)
     and may('ZCARD', n.line) and may('ZRANK', n.line) and may('ZSCORE', n.line)

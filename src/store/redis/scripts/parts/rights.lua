@@ -4,8 +4,8 @@
 -- or wait for an hour, if it could not renew and release. The script uses some of these rights
 -- anyway, but Redis 7.0 does not name the command that it refuses, and all_rights.lua does.
 -- A free name is granted (free.lua) with a check of what its hold needs, unless the grant itself
--- uses the right: without that to HSET only a token remains. A right that only a waiter or a nested
--- run needs is checked when the claim has to wait or to join. EVAL is needed later if the server
+-- uses the right: without that to HSET only a token remains. A right that only a waiter needs is
+-- checked when the claim has to wait. EVAL is needed later if the server
 -- has lost its scripts. PUBLISH is not checked: waiters poll without it.
 -- Redis 6.2 cannot check rights, so each command is tried there with arguments that change nothing.
 -- (EVAL cannot be tried: a script may not call it.) After a script's first write, even one that
@@ -48,6 +48,7 @@ end
 local function hold_allowed(may, lock, token, holds, revoked)
   return (redis.acl_check_cmd or may('SET', token) and may('INFO', 'replication'))  -- first: OOM
     and may('TYPE', lock) and may('PTTL', lock) and may('DEL', revoked) and may('PEXPIRE', lock)
-    and may('HGET', revoked) and may('HDEL', holds) and may('HGETALL', holds)
+    and may('HGET', revoked) and may('HINCRBY', lock) and may('HDEL', holds)
+    and may('HGETALL', holds)
     and may('EVAL', '', '0')
 end
