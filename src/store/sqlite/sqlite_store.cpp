@@ -143,7 +143,8 @@ Result<StoredLock> SqliteStore::load(const std::string& name) {
 
 Result<Line> SqliteStore::load_line(const std::string& name) {
   Line line;
-  std::size_t bytes = 0;  // size of the line, which another program may have made too long
+  // Size of the line without its texts. Another program may have made the line too long.
+  std::size_t bytes = 0;
   auto done = db_->run(
       "SELECT arrival, waiter, alive_until, who FROM dlock_line WHERE name = ? "
       "ORDER BY arrival",
@@ -152,7 +153,6 @@ Result<Line> SqliteStore::load_line(const std::string& name) {
         const lease_table::StoreTime alive_until(Duration(row.number(2)));
         std::string who = row.text(3);
         if (who.size() > limits::k_record_bytes) who.clear();
-        bytes += who.size();
         auto place = sql::place_of(row.number(0), row.text(1), alive_until, std::move(who));
         bytes += place.id.size() + sizeof place;
         if (bytes <= limits::k_answer_bytes) line.push_back(std::move(place));
