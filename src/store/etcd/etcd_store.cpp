@@ -327,6 +327,7 @@ Result<void> EtcdStore::watch_rows(const std::vector<LockName>& names,
   }
   watched_ = names;
   ids_ = ids;
+  if (auto refused = std::exchange(refused_watch_, std::nullopt)) return std::move(*refused);
   // The watch opens when the caller waits: the try that comes first shows which keys to watch.
   if (has_just_read(names)) {
     take(*std::exchange(recent_, std::nullopt));
@@ -343,7 +344,11 @@ Result<bool> EtcdStore::await_change(Time until) {
                                     seen_ + 1,
                                     std::max(until, BootClock::now() + std::chrono::seconds(1)),
                                     open_.events);
-    if (!opened) return opened.error();
+    if (!opened) {
+      const Errc code = opened.error().code;
+      if (code == Errc::denied || code == Errc::refused) refused_watch_ = opened.error();
+      return opened.error();
+    }
   }
   auto event = watch_.await_event(until);
   if (!event) return event.error();
@@ -378,8 +383,7 @@ Result<std::vector<std::string>> EtcdStore::list(std::string_view glob, Time lim
     const EtcdAnswer& answer = answers->front();
     for (const EtcdKey& key : answer.keys) {
       const auto lock = lock_of_key(key.key);
-      if (!lock || key.lease == 0) continue;
-      if (lock->starts_with(note_of_lock(""))) continue;
+      if (!lock || key.lease == 0 || lock->starts_with(note_of_lock(""))) continue;
       if (lease_table::glob_matches(glob, *lock)) found.insert(*lock);
     }
     const auto given = static_cast<std::int64_t>(answer.keys.size());

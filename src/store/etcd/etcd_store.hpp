@@ -102,6 +102,8 @@ class EtcdStore final : public TableStore {
   bool is_queued_ = false;        // the watched claim has tried to join the line
   EtcdWatched wanted_;            // what to watch, as the newest read showed
   EtcdWatched open_;              // what is watched now
+  // Why the server has refused to watch. The caller hears it when it watches again, and polls.
+  std::optional<Error> refused_watch_;
   // The watched names as they were read last; empty: they were not read, or the read failed.
   std::vector<std::optional<EtcdLine>> lines_;
   EtcdRevision seen_ = 0;  // the revision of the newest read of the watched names
