@@ -42,8 +42,11 @@ Wake Intake::wait_for(
     // and the work that an interrupt may start (a fork) is then done while the server answers. That
     // saves a run 0.1 ms.
     if (ready && events == POLLOUT && !last) return Wake::ready;
+    // An answer that is there counts. It leaves the interrupt for the next wait, because an
+    // interrupt may end only one call.
+    if (ready && ((!last && fds[1].revents == 0) || may_be_late())) return Wake::ready;
     const bool interrupted = n > 0 && ends_call(interrupt, fds[1]);
-    if (ready && ((!last && !interrupted) || may_be_late())) return Wake::ready;
+    if (ready && !last && !interrupted) return Wake::ready;
     if (interrupted) return Wake::interrupted;
     for (std::size_t i = 0; n > 0 && i < beside.size(); ++i)
       if (fds[2 + i].revents != 0 && !beside[i]->idle()) return Wake::limit;
