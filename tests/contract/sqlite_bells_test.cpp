@@ -32,6 +32,15 @@ struct Belled : InLine {
   FileEvents events;
 };
 
+// The first waiter's bell has rung. The second one's rings when the first waiter enters.
+Holds enters_and_rings(Belled& first, const Belled& second) {
+  CHECK(first.rang());
+  CHECK_FALSE(second.rang());
+  Holds holds = first.enter().holds;
+  CHECK(second.rang());
+  return holds;
+}
+
 }  // namespace
 
 TEST_CASE("sqlite: a release rings for the first waiter alone") {
@@ -81,10 +90,7 @@ TEST_CASE("sqlite: each reader that enters rings for the next one, the last for 
   Belled second(file, reader(name));
   Belled last(file, writer(name));
   CHECK(holder.release(hold) == ReleaseVerdict::released);
-  CHECK(first.rang());
-  CHECK_FALSE(second.rang());
-  const Hold one = first.enter().hold;
-  CHECK(second.rang());
+  const Holds one = enters_and_rings(first, second);
   const Hold two = second.enter().hold;
   CHECK(first.client.release(one) == ReleaseVerdict::released);
   CHECK_FALSE(last.rang());
@@ -102,10 +108,7 @@ TEST_CASE("sqlite: of two slots that are released at once each wakes a waiter") 
   Belled second(file, claim_slot(2, name));
   CHECK(holder.release(one) == ReleaseVerdict::released);
   CHECK(holder.release(two) == ReleaseVerdict::released);
-  CHECK(first.rang());
-  CHECK_FALSE(second.rang());
-  first.enter();
-  CHECK(second.rang());
+  enters_and_rings(first, second);
   second.enter();
 }
 
@@ -133,10 +136,7 @@ TEST_CASE("sqlite: a waiter that gets one of several names rings in the lines of
   Belled first(file, either);
   Belled second(file, b);
   CHECK(holder.release(holds) == ReleaseVerdict::released);
-  CHECK(first.rang());
-  CHECK_FALSE(second.rang());
-  first.enter();
-  CHECK(second.rang());
+  enters_and_rings(first, second);
   second.enter();
 }
 
@@ -171,7 +171,7 @@ TEST_CASE("sqlite: a claim that watches and never joins the line leaves no bell"
   CHECK(file.bells().empty());
 }
 
-TEST_CASE("sqlite: a waiter with a bell hears also of a release for which nobody rings") {
+TEST_CASE("sqlite: a waiter with a bell hears also of a release that rings no bell") {
   const SqliteFile file;
   Client holder = file.client();
   const LockName name = fresh_name();

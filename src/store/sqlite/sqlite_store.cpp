@@ -36,7 +36,7 @@ constexpr std::string_view k_scheme = "sqlite://";
 constexpr int k_log_after_a_run = 100;
 constexpr int k_longest_log = 1000;
 
-// How soon a waiter with a bell notices a change for which nobody rings.
+// How soon a waiter with a bell notices a change that rings no bell.
 constexpr Duration k_without_bell = std::chrono::milliseconds(500);
 
 struct Table {

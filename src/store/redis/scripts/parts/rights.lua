@@ -5,8 +5,8 @@
 -- anyway, but Redis 7.0 does not name the command that it refuses, and all_rights.lua does.
 -- A free name is granted (free.lua) with a check of what its hold needs, unless the grant itself
 -- uses the right: without that to HSET only a token remains. A right that only a waiter needs is
--- checked when the claim has to wait. EVAL is needed later if the server
--- has lost its scripts. PUBLISH is not checked: waiters poll without it.
+-- checked when the claim has to wait. EVAL is needed later if the server has lost its scripts.
+-- PUBLISH is not checked: waiters poll without it.
 -- Redis 6.2 cannot check rights, so each command is tried there with arguments that change nothing.
 -- (EVAL cannot be tried: a script may not call it.) After a script's first write, even one that
 -- changes nothing, Redis no longer checks its memory, so OOM is an error here.
