@@ -31,6 +31,39 @@ teardown_file() { stop_etcd; }
   eventually 20s etcd_answers
 }
 
+# lease_of LOCK: the lease of its only key.
+lease_of() { printf '%x' "$(e get -w json --prefix "$1/" | python3 -S -c 'import json, sys
+print(json.load(sys.stdin)["kvs"][0]["lease"])')"; }
+has_other_lease() { [ "$(lease_of "$1")" != "$2" ]; }
+
+@test "O13: a leader that was stalled ends the leases that it knows: the hold has another by then" {
+  local first old
+  dlock_run a -v --ttl 6s a -- sh -c 'echo in; until [ -e "$0/go" ]; do sleep 0.02; done; exit 7' "$T"
+  eventually 10s file_has "$T/a.out"
+  old=$(lease_of a)
+  eventually 10s file_has "$T/a.err" 'renewed "a"'
+  [ "$(lease_of a)" = "$old" ]
+  first=$(leader)
+  signal_member "$first" STOP
+  eventually 10s has_other_lease a "$old"
+  signal_member "$first" CONT
+  # What it then asks the others to do, if they have not revoked the lease yet.
+  run e lease revoke "$old"
+  touch "$T/go"
+  ends 10s a "exit 7"
+}
+
+@test "a renewal by hand moves the hold to a lease that no earlier leader knows" {
+  local old
+  eval "$("$DLOCK" acquire a --ttl 1m)"
+  old=$(lease_of a)
+  "$DLOCK" renew a
+  has_other_lease a "$old"
+  run e lease revoke "$old"
+  run -0 "$DLOCK" renew a
+  run -0 "$DLOCK" release a
+}
+
 @test "the followers stand still: TERM before the lease ends, and 79" {
   local i first
   dlock_run a --ttl 6s a -- "$TICKER" "$TICKS" catch 15

@@ -4,9 +4,15 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/socket.h>
+
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
+#include <utility>
+#include <variant>
 
 #include "support/fake_peer.hpp"
 
@@ -51,6 +57,138 @@ TEST_CASE("etcd: a waiter hears that its watch was refused when it watches again
     CHECK(again.error().code == Errc::denied);  // from now on it polls
   }
   server.join();
+}
+
+// A server with one lock. Its leader changes when a test says so.
+class OneLock {
+ public:
+  std::string url() const { return "etcd://127.0.0.1:" + std::to_string(peer_.port()); }
+  std::atomic<int> term = 5;
+  std::atomic<bool> changes_at_write = false;  // the next transaction that writes sees an election
+  std::atomic<bool> is_full = false;           // no leases are granted, and nothing is written
+  std::atomic<int> grants = 0;
+
+  ~OneLock() {
+    ::shutdown(peer_.fd(), SHUT_RDWR);  // ends accept()
+    server_.join();
+  }
+
+ private:
+  std::string header() const {
+    return R"({"header":{"revision":"5","raft_term":")" + std::to_string(term) + R"("})";
+  }
+  static std::string between(const std::string& text, const std::string& from, char end) {
+    const auto at = text.find(from) + from.size();
+    return text.substr(at, text.find(end, at) - at);
+  }
+
+  std::string answer_to(const std::string& request) {
+    const std::string full = R"({"code":8,"message":"etcdserver: mvcc: database space exceeded"})";
+    const std::string id = R"(,"ID":")" + between(request, R"("ID":")", '"') + R"(","TTL":"30"})";
+    if (request.starts_with("POST /v3/lease/grant")) {
+      ++grants;
+      return is_full ? full : header() + id;
+    }
+    if (request.starts_with("POST /v3/lease/keepalive"))
+      return R"({"result":)" + header() + id + "}";
+    if (!request.starts_with("POST /v3/kv/txn")) return header() + "}";
+    const auto put = request.find("request_put");
+    if (put == std::string::npos) return answer_to_read(request);
+    if (is_full) return full;
+    if (changes_at_write.exchange(false)) ++term;
+    key_ = between(request, R"("request_put":{)", '}');
+    return written(request);
+  }
+  std::string written(const std::string& request) const {
+    std::string parts = R"({"response_put":{}})";
+    const auto branch = request.substr(0, request.find(R"("failure")"));
+    for (auto at = branch.find("request_put"); at != std::string::npos;) {
+      at = branch.find("request_put", at + 1);
+      if (at != std::string::npos) parts += R"(,{"response_put":{}})";
+    }
+    return header() + R"(,"succeeded":true,"responses":[)" + parts + "]}";
+  }
+  std::string answer_to_read(const std::string& request) const {
+    std::string parts;
+    bool first = request.find(R"("sort_order")") != std::string::npos;
+    for (auto at = request.find("request_range"); at != std::string::npos;
+         at = request.find("request_range", at + 1)) {
+      if (!parts.empty()) parts += ',';
+      const bool has_key = std::exchange(first, false) && !key_.empty();
+      parts += has_key ? R"({"response_range":{"count":"1","kvs":[{"create_revision":"5",)"
+                         R"("mod_revision":"5",)" +
+                             key_ + "}]}}"
+                       : R"({"response_range":{}})";
+    }
+    return header() + R"(,"succeeded":true,"responses":[)" + parts + "]}";
+  }
+
+  void serve(const UniqueFd& client) {
+    std::string come;
+    for (;;) {
+      const auto head = come.find("\r\n\r\n");
+      const auto size =
+          head == std::string::npos ? 0 : std::stoul(between(come, "Content-Length: ", '\r'));
+      if (head == std::string::npos || come.size() < head + 4 + size) {
+        std::array<char, 8192> buffer{};
+        const auto n = ::recv(client.get(), buffer.data(), buffer.size(), 0);
+        if (n <= 0) return;
+        come.append(buffer.data(), static_cast<std::size_t>(n));
+        continue;
+      }
+      const std::string body = answer_to(come.substr(0, head + 4 + size));
+      come.erase(0, head + 4 + size);
+      write_all(
+          client,
+          "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+    }
+  }
+
+  FakePeer peer_;
+  std::string key_;  // the fields of the newest put
+  std::thread server_{[this] {
+    for (UniqueFd client = peer_.accept(); client; client = peer_.accept())
+      serve(client);
+  }};
+};
+
+TEST_CASE("etcd: after an election a renewal moves the hold to a new lease, once") {
+  OneLock server;
+  auto store = open_store({.url = server.url()});
+  REQUIRE(store.has_value());
+  const Claim claim{.names = {*LockName::parse("n")}, .owner = make_owner_id(1), .ttl = 30s};
+  const auto reply = (*store)->acquire(claim, Queueing::no, ample());
+  REQUIRE(reply.has_value());
+  REQUIRE(std::holds_alternative<Grant>(*reply));
+  const Holds holds = std::get<Grant>(*reply).holds;
+  // Renews, and returns how many leases that made.
+  const auto leases_of_renewal = [&] {
+    const int before = server.grants;
+    const auto renewed = (*store)->renew(holds, ample());
+    CAPTURE(renewed ? std::string() : renewed.error().text);
+    REQUIRE(renewed.has_value());
+    CHECK(renewed->verdict == RenewVerdict::renewed);
+    return server.grants - before;
+  };
+  CHECK(leases_of_renewal() == 0);
+  ++server.term;
+  CHECK(leases_of_renewal() == 1);
+  CHECK(leases_of_renewal() == 0);
+
+  SUBCASE("the leader changes between the look and the write") {
+    ++server.term;
+    server.changes_at_write = true;
+    CHECK(leases_of_renewal() == 2);
+    CHECK(leases_of_renewal() == 0);
+  }
+  SUBCASE("a server that is full grants no lease, and the hold keeps its own") {
+    ++server.term;
+    server.is_full = true;
+    CHECK(leases_of_renewal() == 1);
+    server.is_full = false;
+    CHECK(leases_of_renewal() == 1);
+  }
+  store->reset();
 }
 
 }  // namespace

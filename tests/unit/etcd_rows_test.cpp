@@ -98,12 +98,13 @@ TEST_CASE("etcd rows: a reading has the keys, the notes and the epoch, or must b
   };
   const EtcdReading all(names, {"w2"}, {}, true);
   CHECK(all.requests().size() == 5);  // for each name its keys and its note, and the epoch
-  const auto rows = all.rows_of({answer({holder("1", 1), waiter("2", 2)}, 2),
-                                 answer({}, 0),
-                                 answer({}, 0),
-                                 answer({{"dlock-done/b", "{}", 5, 5, 5}}, 1),
-                                 answer({{"dlock-epoch", "77", 3, 4}}, 1)},
-                                k_read,
+  const auto rows = all.rows_of({.revision = k_read,
+                                 .term = 3,
+                                 .parts = {answer({holder("1", 1), waiter("2", 2)}, 2),
+                                           answer({}, 0),
+                                           answer({}, 0),
+                                           answer({{"dlock-done/b", "{}", 5, 5, 5}}, 1),
+                                           answer({{"dlock-epoch", "77", 3, 4}}, 1)}},
                                 at(2s));
   REQUIRE(rows.has_value());
   CHECK(rows->rows.at(0).state.line.size() == 1);
@@ -111,6 +112,7 @@ TEST_CASE("etcd rows: a reading has the keys, the notes and the epoch, or must b
   CHECK(rows->rows.at(1).note->modified == 5);
   CHECK(rows->epoch->value == 77);
   CHECK(rows->epoch->version == 4);
+  CHECK(rows->term == 3);
   CHECK(rows->lines.at(0)->ours == 2);
   CHECK_FALSE(rows->lines.at(1));
 
@@ -118,12 +120,12 @@ TEST_CASE("etcd rows: a reading has the keys, the notes and the epoch, or must b
   CHECK(next.requests().size() == 5);  // the first keys, those written since, the note; b as before
   const std::vector<EtcdAnswer> gone{
       answer({}, 0), answer({}, 0), answer({}, 0), answer({}, 0), answer({}, 0)};
-  const auto later = next.rows_of(gone, k_read + 1, at(3s));
+  const auto later = next.rows_of({.revision = k_read + 1, .parts = gone}, at(3s));
   REQUIRE(later.has_value());
   CHECK(later->rows.at(0).keys.empty());
   CHECK_FALSE(later->epoch);
   // The store was restored from an older copy.
-  CHECK_FALSE(next.rows_of(gone, k_read - 1, at(3s)));
+  CHECK_FALSE(next.rows_of({.revision = k_read - 1, .parts = gone}, at(3s)));
 }
 
 }  // namespace

@@ -202,7 +202,8 @@ EtcdRead read_answer(const EtcdRequest& request, const HttpAnswer& http) {
   }
   EtcdAnswer answer;
   const auto take_all = [&](const auto& which) { return take(*json, which, answer); };
-  if (!take_revision(*header, "revision", answer.revision) || !std::visit(take_all, request))
+  if (!take_revision(*header, "revision", answer.revision) ||
+      !take_number(*header, "raft_term", answer.term) || !std::visit(take_all, request))
     return unreadable();
   return answer;
 }

@@ -28,6 +28,9 @@ struct EtcdKey {
 struct EtcdAnswer {
   // The store's revision at the time of the answer; for a transaction that wrote, its own revision.
   EtcdRevision revision = 0;
+  // The term of the leader, as the member that answered knew it: each election has a higher one. 0:
+  // the answer does not say it.
+  std::int64_t term = 0;
   // For a transaction: whether its `then` branch was carried out, and one answer for each operation
   // of the branch. These answers have no revision of their own.
   bool succeeded = false;

@@ -145,7 +145,9 @@ class Writer {
     const EtcdKey& key = before_.keys[at->second];
     const Lease& old = before_.state.leases.at(owner);
     const Duration asked = old.expires - step_.moment.now;
-    const bool other_life = ttl > asked || (is_kept(lease) && !is_kept(old)) || key.lease == 0;
+    const bool moves = step_.moves && is_renewed(owner);
+    const bool other_life =
+        moves || ttl > asked || (is_kept(lease) && !is_kept(old)) || key.lease == 0;
     EtcdLease own = key.lease;
     if (other_life)
       own = grant(ttl);

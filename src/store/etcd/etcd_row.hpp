@@ -73,8 +73,12 @@ struct EtcdStep {
   bool writes;                          // false: only waiters are changed
   bool proves;                          // no key of the lock may have been added or changed
   const std::vector<OwnerId>& renewed;  // owners whose leases are to be renewed
-  bool proves_note = false;             // the note must be unchanged, whatever the change does
-  std::int64_t epoch = 0;               // a grant's token is this plus its revision
+  // What is renewed gets a new lease, one that earlier leaders do not know. A leader that was
+  // stalled and goes on ends the leases that it knows, even if they were renewed meanwhile (etcd's
+  // issue 15247; seen with 3.4.23, 3.5.16 and 3.6.8).
+  bool moves = false;
+  bool proves_note = false;  // the note must be unchanged, whatever the change does
+  std::int64_t epoch = 0;    // a grant's token is this plus its revision
   // The step is that of a claim to which keys behind its own make no difference.
   bool ignores_later = false;
   // The lease of the key with which such a claim joins the line. If an answer was lost, the next

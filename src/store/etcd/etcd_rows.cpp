@@ -46,17 +46,18 @@ std::vector<EtcdOperation> EtcdReading::requests() const {
   return all;
 }
 
-std::optional<EtcdRows> EtcdReading::rows_of(std::vector<EtcdAnswer> parts,
-                                             EtcdRevision revision,
+std::optional<EtcdRows> EtcdReading::rows_of(EtcdAnswer answer,
                                              const lease_table::Moment& moment) const {
-  EtcdRows rows{.names = names_, .rows = {}, .revision = revision, .moment = moment};
+  const EtcdRevision revision = answer.revision;
+  EtcdRows rows{.names = names_, .rows = {}, .revision = revision, .term = answer.term};
+  rows.moment = moment;
   rows.moment.numbers_writes = true;
   if (with_epoch_) {
-    const auto& keys = parts.back().keys;
+    const auto& keys = answer.parts.back().keys;
     rows.epoch = keys.empty() ? contender::Epoch()
                               : contender::Epoch::read(keys.front().value, keys.front().modified);
   }
-  auto part = std::make_move_iterator(parts.begin());
+  auto part = std::make_move_iterator(answer.parts.begin());
   for (std::size_t i = 0; i < names_.size(); ++i) {
     const auto note = part + (known_[i] ? 2 : 1);
     // A store that was restored from an older copy counts revisions anew.
@@ -71,6 +72,36 @@ std::optional<EtcdRows> EtcdReading::rows_of(std::vector<EtcdAnswer> parts,
   return rows;
 }
 
+std::optional<EtcdRows> etcd_granted(const EtcdRows& before,
+                                     const EtcdChange& change,
+                                     EtcdRevision written) {
+  EtcdRows all{.names = before.names};
+  for (const EtcdRow& row : before.rows) {
+    EtcdRow& own = all.rows.emplace_back(EtcdRow{.lock = row.lock, .note = row.note});
+    for (const EtcdOperation& one : change.txn.then) {
+      const auto* const put = std::get_if<EtcdPut>(&one);
+      if (put == nullptr) continue;
+      if (put->key == note_of_lock(row.lock)) return std::nullopt;
+      if (lock_of_key(put->key) != row.lock) continue;
+      own.keys.push_back({put->key, put->value, written, written, put->lease});
+    }
+    if (own.keys.size() != 1) return std::nullopt;
+  }
+  return all;
+}
+
+EtcdRows etcd_rows_at(EtcdRows rows, const lease_table::Moment& moment) {
+  rows.moment = moment;
+  rows.moment.numbers_writes = true;
+  for (EtcdRow& row : rows.rows) {
+    const auto note = row.note ? std::vector{*row.note} : std::vector<EtcdKey>();
+    const bool shares_range = row.shares_range;
+    row = row_of(row.lock, std::move(row.keys), note, moment.now);
+    row.shares_range = shares_range;
+  }
+  return rows;
+}
+
 std::optional<std::size_t> etcd_place_of(const EtcdRow& row, const std::vector<std::string>& ids) {
   for (const auto& [id, index] : row.waiters)
     if (is_among(ids, id)) return index;
@@ -80,15 +111,14 @@ std::optional<std::size_t> etcd_place_of(const EtcdRow& row, const std::vector<s
 std::optional<EtcdRows> etcd_turn(EtcdRows rows,
                                   const std::vector<EtcdEvent>& events,
                                   const std::vector<std::string>& ids) {
-  EtcdRow& row = rows.rows.front();
   for (const EtcdEvent& event : events) {
     if (!event.deleted) return std::nullopt;
-    std::erase_if(row.keys, [&](const EtcdKey& one) { return one.key == event.key.key; });
+    std::erase_if(rows.rows.front().keys,
+                  [&](const EtcdKey& one) { return one.key == event.key.key; });
   }
-  const auto note = row.note ? std::vector{*row.note} : std::vector<EtcdKey>();
-  const bool shares_range = row.shares_range;
-  row = row_of(row.lock, std::move(row.keys), note, rows.moment.now);
-  row.shares_range = shares_range;
+  const lease_table::Moment moment = rows.moment;
+  rows = etcd_rows_at(std::move(rows), moment);
+  const EtcdRow& row = rows.rows.front();
   if (!row.holders.empty() || etcd_place_of(row, ids) != std::size_t{0}) return std::nullopt;
   return rows;
 }

@@ -22,6 +22,7 @@ struct EtcdRows {
   std::vector<LockName> names;
   std::vector<EtcdRow> rows;  // rows of the names, in the order of the names
   EtcdRevision revision = 0;  // the revision at which all rows were read
+  std::int64_t term = 0;      // the term of the leader then (EtcdAnswer::term)
   lease_table::Moment moment;
   std::optional<contender::Epoch> epoch;  // not set if it was not read
   // For each name what its next read need not ask for.
@@ -41,11 +42,9 @@ class EtcdReading {
   // Returns the requests of the reading, which are parts of one transaction.
   std::vector<EtcdOperation> requests() const;
 
-  // Returns the rows from the answers to these requests. `revision` is that of the transaction.
-  // nullopt: some keys must be asked for again; without `known`, this never happens.
-  std::optional<EtcdRows> rows_of(std::vector<EtcdAnswer> parts,
-                                  EtcdRevision revision,
-                                  const lease_table::Moment& moment) const;
+  // Returns the rows from the answer to a transaction of these requests. nullopt: some keys must be
+  // asked for again; without `known`, this never happens.
+  std::optional<EtcdRows> rows_of(EtcdAnswer answer, const lease_table::Moment& moment) const;
 
  private:
   std::vector<LockName> names_;
@@ -53,6 +52,15 @@ class EtcdReading {
   std::vector<std::optional<EtcdLine>> known_;
   bool with_epoch_;
 };
+
+// Returns the rows that a grant has left, with our own keys and their notes only. nullopt: a
+// release cannot rely on them, because the change wrote something else, too. `written`: revision of
+// the grant.
+std::optional<EtcdRows> etcd_granted(const EtcdRows& before,
+                                     const EtcdChange& change,
+                                     EtcdRevision written);
+// Returns the rows with the same keys and notes as they count at this moment.
+EtcdRows etcd_rows_at(EtcdRows rows, const lease_table::Moment& moment);
 
 // Returns the index of the key in the row with which one of these claims waits.
 std::optional<std::size_t> etcd_place_of(const EtcdRow& row, const std::vector<std::string>& ids);

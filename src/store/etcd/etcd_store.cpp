@@ -105,9 +105,7 @@ Result<EtcdRows> EtcdStore::load(const std::vector<LockName>& names, bool with_e
   auto answers =
       client_.run({EtcdTxn{.compares = {}, .then = reading.requests(), .otherwise = {}}}, limit);
   if (!answers) return answers.error();
-  EtcdAnswer& answer = answers->front();
-  auto rows =
-      reading.rows_of(std::move(answer.parts), answer.revision, local_moment(client_.sent_at()));
+  auto rows = reading.rows_of(std::move(answers->front()), local_moment(client_.sent_at()));
   return rows ? take(std::move(*rows)) : load(names, with_epoch, limit);
 }
 
@@ -130,17 +128,16 @@ Result<EtcdStore::Written> EtcdStore::write(const EtcdChange& change,
         (*answers)[i].ttl == Duration::zero())
       return Written{};
   EtcdAnswer& answer = answers->back();
-  Written written{.done = answer.succeeded};
+  Written written{.done = answer.succeeded, .term = answer.term};
+  if (written.done) written_ = answer.revision;
   if (reading && (!answer.succeeded || change.joins)) {
     std::vector<EtcdAnswer>& parts = answer.parts;
     if (answer.succeeded) parts.erase(parts.begin(), parts.begin() + writes);
-    auto rows =
-        reading->rows_of(std::move(parts), answer.revision, local_moment(client_.sent_at()));
+    auto rows = reading->rows_of(std::move(answer), local_moment(client_.sent_at()));
     lines_.clear();
     if (rows) written.rows = take(std::move(*rows));
   }
   if (!written.done) return written;
-  written_ = answer.revision;
   // Leases that have no key any more are revoked, so that etcd need not keep them until they end. A
   // lease that is there from an earlier try, whose answer was lost, begins anew.
   std::vector<EtcdRequest> more;
@@ -150,33 +147,6 @@ Result<EtcdStore::Written> EtcdStore::write(const EtcdChange& change,
   if (hurries && !more.empty()) client_.tell(more, limit);
   if (!hurries && !more.empty()) (void)client_.run(more, limit).has_value();
   return written;
-}
-
-// Remembers what a grant has written, for a release that follows it.
-void EtcdStore::remember(const EtcdRows& rows, const EtcdChange& change) {
-  Remembered all{.names = rows.names};
-  for (const EtcdRow& row : rows.rows) {
-    EtcdRow& own = all.rows.emplace_back(EtcdRow{.lock = row.lock, .note = row.note});
-    for (const EtcdOperation& one : change.txn.then) {
-      const auto* const put = std::get_if<EtcdPut>(&one);
-      if (put == nullptr) continue;
-      if (put->key == note_of_lock(row.lock)) return;
-      if (lock_of_key(put->key) != row.lock) continue;
-      own.keys.push_back({put->key, put->value, written_, written_, put->lease});
-    }
-    if (own.keys.size() != 1) return;
-  }
-  remembered_ = std::move(all);
-}
-
-EtcdRows EtcdStore::rows_of(const Remembered& remembered) {
-  EtcdRows rows{.names = remembered.names, .rows = {}, .moment = local_moment(BootClock::now())};
-  rows.moment.numbers_writes = true;
-  for (const EtcdRow& row : remembered.rows) {
-    const auto note = row.note ? std::vector{*row.note} : std::vector<EtcdKey>();
-    rows.rows.push_back(row_of(row.lock, row.keys, note, rows.moment.now));
-  }
-  return rows;
 }
 
 bool EtcdStore::has_just_read(const std::vector<LockName>& names) const {
@@ -189,13 +159,21 @@ bool EtcdStore::has_just_read(const std::vector<LockName>& names) const {
 std::optional<EtcdRows> EtcdStore::known_rows(const std::vector<LockName>& names,
                                               const Occasion& occasion) {
   const auto remembered = std::exchange(remembered_, std::nullopt);
-  if (occasion.frees && remembered && remembered->names == names) return rows_of(*remembered);
+  const lease_table::Moment now = local_moment(BootClock::now());
+  if (occasion.frees && remembered && remembered->names == names)
+    return etcd_rows_at(*remembered, now);
   const bool joins = occasion.queueing != Queueing::no && has_just_read(names) && recent_->epoch;
   auto recent = std::exchange(recent_, std::nullopt);
   if (!joins) return std::nullopt;
-  recent->moment = local_moment(BootClock::now());
+  recent->moment = now;
   recent->moment.numbers_writes = true;
   return recent;
+}
+
+// Returns the epoch of a grant that follows this read. `token`: the largest token in the rows.
+std::int64_t EtcdStore::epoch_of_grant(const EtcdRows& rows, FencingToken token) const {
+  const contender::Epoch read = rows.epoch.value_or(contender::Epoch());
+  return may_raise_ ? read.for_grant(rows.revision, rows.moment.wall_us, token) : read.value;
 }
 
 Result<void> EtcdStore::transact(const std::vector<LockName>& names,
@@ -205,17 +183,16 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
   is_queued_ = is_queued_ || (occasion.queueing != Queueing::no && names == watched_);
   std::optional<EtcdRows> known = known_rows(names, occasion);
   bool relies = known.has_value();
+  bool may_move = occasion.holds != nullptr;
   for (int changes = 0;;) {
     auto rows = known ? Result<EtcdRows>(*std::exchange(known, std::nullopt))
                       : load(names, /*with_epoch=*/occasion.claim != nullptr, limit);
     if (!rows) return contender::outpaced(where(), changes, rows.error());
     std::vector<StoredLock> after = contender::states_of(rows->rows);
     const contender::Epoch read = rows->epoch.value_or(contender::Epoch());
-    const std::int64_t epoch =
-        may_raise_
-            ? read.for_grant(rows->revision, rows->moment.wall_us, contender::largest_token(after))
-            : read.value;
+    const std::int64_t epoch = epoch_of_grant(*rows, contender::largest_token(after));
     const Step step = change(lease_table::pointers_to(after), rows->moment);
+    const bool moves = may_move && !step.renews.empty() && rows->term != lease_term_;
     EtcdChange all;
     for (std::size_t i = 0; i < names.size(); ++i)
       add_change(rows->rows[i],
@@ -225,6 +202,7 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
                   .writes = step.writes_lock(i),
                   .proves = step.writes && step.only,
                   .renewed = step.renews,
+                  .moves = moves,
                   .proves_note = relies && occasion.frees,
                   .epoch = epoch,
                   .ignores_later = ignores_later(occasion.claim),
@@ -251,11 +229,17 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
       may_raise_ = false;  // this user may not write the epoch: the old one is used
       continue;
     }
+    if (!written && moves) {
+      may_move = false;  // a full etcd still takes a keep-alive, but no new lease
+      continue;
+    }
     if (!written) return contender::outpaced(where(), changes, written.error());
     known = std::move(written->rows);
     if (written->done) {
       token_ = static_cast<FencingToken>(epoch + written_);
-      if (all.grants) remember(*rows, all);
+      if (all.grants) remembered_ = etcd_granted(*rows, all, written_);
+      if (all.grants || moves) lease_term_ = rows->term;
+      if (may_move && !step.renews.empty() && written->term != lease_term_) continue;
       if (!all.joins || occasion.claim == nullptr) return {};
       line_lease_ = new_etcd_lease();
       // Now it is known what has come before the claim's key.

@@ -8,8 +8,9 @@
 // again. A release after its grant relies on what the grant has left, and a waiter on what it has
 // just seen: their transactions have all conditions that they need (etcd_row.hpp). A lease is
 // renewed by a keep-alive and a linearizable transaction after it, because a leader that has lost
-// its followers still confirms a keep-alive. A fencing token is the revision of its grant plus the
-// epoch, a number in the store that makes tokens grow even if etcd has lost its data.
+// its followers still confirms a keep-alive. After an election it is moved (EtcdStep::moves). A
+// fencing token is the revision of its grant plus the epoch, a number in the store that makes
+// tokens grow even if etcd has lost its data.
 //
 // Waiters are woken by watches (etcd_watched()). A watch begins with the revision after the read
 // that decided to wait, so no event is missed although the watch opens later.
@@ -64,23 +65,17 @@ class EtcdStore final : public TableStore {
   Result<bool> await_change(Time until) override;
   FencingToken number_of_write() const override { return token_; }
 
-  // The locks of the newest grant, as it has written them: each with our key and its note only.
-  struct Remembered {
-    std::vector<LockName> names;
-    std::vector<EtcdRow> rows = {};
-  };
-  void remember(const EtcdRows& rows, const EtcdChange& change);
-  static EtcdRows rows_of(const Remembered& remembered);
-
   std::optional<EtcdRows> known_rows(const std::vector<LockName>& names, const Occasion& occasion);
   bool has_just_read(const std::vector<LockName>& names) const;
   EtcdReading reading_of(const std::vector<LockName>& names, bool with_epoch) const;
+  std::int64_t epoch_of_grant(const EtcdRows& rows, FencingToken token) const;
   EtcdRows take(EtcdRows rows);
   Result<EtcdRows> load(const std::vector<LockName>& names, bool with_epoch, Time limit);
   // What a transaction has done. If it was not carried out, or if the change joins a line, it has
   // made the reading, if there was one; the rows are missing if they must be read again.
   struct Written {
     bool done = false;
+    std::int64_t term = 0;  // EtcdAnswer::term
     std::optional<EtcdRows> rows = {};
   };
   Result<Written> write(const EtcdChange& change,
@@ -96,7 +91,10 @@ class EtcdStore final : public TableStore {
   FencingToken token_ = 0;    // token of a grant in that transaction
   bool may_raise_ = true;     // false: the user may not write the epoch
   contender::Turns turns_;
-  std::optional<Remembered> remembered_;
+  // The locks of the newest grant, as it has left them.
+  std::optional<EtcdRows> remembered_;
+  // The term of the leader (EtcdAnswer::term) before our leases were made; 0: we made none.
+  std::int64_t lease_term_ = 0;
   std::vector<LockName> watched_;
   std::vector<std::string> ids_;  // ids of the watched claim or holds
   bool is_queued_ = false;        // the watched claim has tried to join the line

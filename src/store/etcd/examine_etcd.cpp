@@ -62,22 +62,14 @@ void add_cluster(Identity& identity, const std::string& cluster) {
 
 }  // namespace
 
-// Returns the finding about the version of a member. Versions before 3.4.31 and 3.5.13 get a
-// warning: their leader, when it has been stalled, may end leases that were renewed meanwhile
-// (etcd's changelog, and its issue 15247).
 Finding judge_etcd_version(const std::string& version) {
-  std::array<int, 3> number{};
-  const int read = std::sscanf(version.c_str(), "%d.%d.%d", &number[0], &number[1], &number[2]);
+  std::array<int, 2> number{};
+  const int read = std::sscanf(version.c_str(), "%d.%d", &number[0], &number[1]);
   const std::string seen = "etcd " + version;
   if (read < 2) return not_seen("the member does not tell its version");
-  if (number < std::array{3, 4, 0})
+  if (number < std::array{3, 4})
     return broken(seen, "dlock needs etcd 3.4 or newer", "upgrade the members");
-  const bool old = number < std::array{3, 4, 31} ||
-                   (number >= std::array{3, 5, 0} && number < std::array{3, 5, 13});
-  if (!old) return info(seen);
-  return warning(seen,
-                 "a leader that was stalled may end leases that were renewed: their holders stop",
-                 "upgrade to 3.4.31, 3.5.13 or newer");
+  return info(seen);
 }
 
 Examination examine_etcd(const EtcdAddress& address,
