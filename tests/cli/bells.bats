@@ -49,6 +49,19 @@ wait_for_all() {
   assert_order 0 1 2 3 4
 }
 
+@test "the end of a wait brings the row with it: no look is sent between" {
+  hold a
+  stand a 0
+  eventually 10s asleep 1
+  db "SET GLOBAL log_output = 'TABLE'; TRUNCATE mysql.general_log; SET GLOBAL general_log = 1"
+  let_go
+  wait_for_all
+  db "SET GLOBAL general_log = 0"
+  local looks="FROM mysql.general_log WHERE argument LIKE '%start transaction read only%'"
+  run -0 db "SELECT count(*) $looks AND argument NOT LIKE '%select get_lock%'"
+  [ "$output" = 0 ] || fail "$(db "SELECT event_time, argument FROM mysql.general_log")"
+}
+
 @test "a waiter that leaves wakes the one behind it, which goes on to sleep" {
   hold a
   stand_all a 0 2

@@ -4,6 +4,7 @@
 #include "store/sql/channel.hpp"
 #include "store/sql/lock_row.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -58,9 +59,9 @@ bool MyBell::can_wait_for(const std::string& predecessor) const {
 }
 
 sql::Statement MyBell::await(const std::string& predecessor, Duration most) {
+  const double left = std::chrono::duration<double>(std::max(most, Duration::zero())).count();
   std::array<char, 32> seconds{};
-  std::snprintf(
-      seconds.data(), seconds.size(), "%.3f", std::chrono::duration<double>(most).count());
+  std::snprintf(seconds.data(), seconds.size(), "%.3f", left);
   return {"select get_lock('" + sql::channel_of(predecessor) + "', " + seconds.data() + ")"};
 }
 
@@ -68,10 +69,8 @@ sql::Statement MyBell::put_back(const std::string& predecessor) {
   return {release_lock(sql::channel_of(predecessor))};
 }
 
-bool MyBell::is_rung(const sql::Answer& answer, const std::string& predecessor) {
-  if (sql::only_number(answer.rows) != 1) return false;
-  silent_ = predecessor;
-  return true;
+void MyBell::waited(const sql::Answer& answer, const std::string& predecessor) {
+  if (sql::only_number(answer.rows) == 1) silent_ = predecessor;
 }
 
 bool MyBell::is_refusal(unsigned int server_errno) {

@@ -126,16 +126,27 @@ Result<std::vector<sql::Answer>> MysqlStore::run(const std::vector<sql::Statemen
     knows_line_ = true;
   }
   const bool asks_table = scope == Scope::begins && !knows_locks_;
+  // Who may soon write to the line asks with the request that reads it. The answer matters only to
+  // a write.
+  const bool asks_line = scope == Scope::begins && uses == Uses::locks_and_line && !knows_line_ &&
+                         knows_locks_;
   std::vector<sql::Statement> all;
   if (scope == Scope::alone && session_.in_transaction()) all.push_back({"rollback"});
   if (scope == Scope::begins || scope == Scope::reads) all.push_back(bounded_by(limit));
   // Outside of the transaction, so that a server which refuses it has done nothing.
   auto take_bell = scope == Scope::begins ? bell_.take(session_) : std::nullopt;
   const bool takes_bell = take_bell.has_value();
+  // Before the transaction, so that the look sees what is there when the wait is over.
+  const auto wait = scope == Scope::reads ? std::exchange(wait_, std::nullopt) : std::nullopt;
   const std::size_t taken = all.size();
   if (takes_bell) all.push_back(std::move(*take_bell));
+  if (wait) {
+    all.push_back(MyBell::await(wait->predecessor, wait->until - BootClock::now()));
+    all.push_back(MyBell::put_back(wait->predecessor));
+  }
   const std::size_t asked = all.size();
   if (asks_table) all.push_back(ask_table(say().locks()));
+  if (asks_line) all.push_back(ask_table(say().line()));
   if (scope == Scope::begins) all.push_back({"start transaction read write"});
   if (scope == Scope::reads) {
     all.push_back({"set transaction isolation level repeatable read"});
@@ -151,18 +162,21 @@ Result<std::vector<sql::Answer>> MysqlStore::run(const std::vector<sql::Statemen
   }
   if (!answers) return answers;
   if (takes_bell) bell_.taken((*answers)[taken], session_);
+  if (wait) bell_.waited((*answers)[taken], wait->predecessor);
   if (asks_table) {
     if (auto fits = trusts((*answers)[asked]); !fits) return fits.error();
     knows_locks_ = true;
   }
+  if (asks_line) knows_line_ = !table_fault((*answers)[asked]);
   answers->erase(answers->begin(), answers->begin() + first);
   answers->resize(statements.size());
   return answers;
 }
 
-Result<void> MysqlStore::watch_rows(const std::vector<LockName>& /*names*/,
+Result<void> MysqlStore::watch_rows(const std::vector<LockName>& names,
                                     const std::vector<std::string>& /*ids*/,
                                     Time /*limit*/) {
+  watched_ = names;
   watched_since_ = BootClock::now();
   return {};
 }
@@ -172,15 +186,18 @@ void MysqlStore::prepare(const Occasion& occasion) {
 }
 
 Result<bool> MysqlStore::await_change(Time until) {
+  return nothing_.wait([](std::string_view) { return false; }, until, interrupt_);
+}
+
+// Waits and looks with one message, so that a waiter at rest sends half as many, and one that is
+// woken knows at once whether it has its turn.
+Result<bool> MysqlStore::await_and_look(Time until, const Look& look) {
   const std::string before = predecessor();
-  if (!bell_.can_wait_for(before))
-    return nothing_.wait([](std::string_view) { return false; }, until, interrupt_);
-  const Time limit = until + k_late_answer;
-  const Duration most = std::max<Duration>(until - BootClock::now(), Duration::zero());
-  const auto answers = session_.run(
-      {bounded_by(limit), MyBell::await(before, most), MyBell::put_back(before)}, limit);
-  if (answers) return bell_.is_rung((*answers)[1], before);
-  if (!MyBell::is_refusal(session_.server_errno())) return answers.error();
+  if (!bell_.can_wait_for(before)) return await_change(until);
+  wait_ = Wait{.predecessor = before, .until = until};
+  const auto done = read(watched_, until + k_late_answer, look);
+  if (done) return true;
+  if (!MyBell::is_refusal(session_.server_errno())) return done.error();
   bell_.give_up();
   return false;
 }

@@ -55,6 +55,7 @@ class MysqlStore final : public SqlStore {
                           const std::vector<std::string>& ids,
                           Time limit) override;
   Result<bool> await_change(Time until) override;
+  Result<bool> await_and_look(Time until, const Look& look) override;
   std::optional<Duration> looks_every(Watcher who, std::uint64_t place) const override;
 
   Result<void> trusts(const sql::Answer& table);
@@ -66,7 +67,14 @@ class MysqlStore final : public SqlStore {
   const Interrupt* interrupt_;
   MySession session_;
   MyBell bell_;
+  // A wait for the bell of `predecessor`, which the next look sends before it reads.
+  struct Wait {
+    std::string predecessor;
+    Time until;
+  };
+  std::optional<Wait> wait_;
   FileEvents nothing_;  // watches no file; it is only used to sleep until an interrupt
+  std::vector<LockName> watched_;
   Time watched_since_{};
 };
 

@@ -78,6 +78,9 @@ class SqlStore : public TableStore {
   // store has none. Dialect::wake makes those that the commit itself carries out.
   virtual std::optional<sql::Statement> ring() { return std::nullopt; }
 
+  // Its first message is a run() with Scope::reads.
+  Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) final;
+
   const sql::LockStatements& say() const { return say_; }
   void call_tables(std::string locks, std::string line);
 
@@ -86,7 +89,6 @@ class SqlStore : public TableStore {
                         const Occasion& occasion,
                         Time limit,
                         const Change& change) final;
-  Result<void> read(const std::vector<LockName>& names, Time limit, const Look& look) final;
   // The rows of some names, as load() has read them.
   struct Rows {
     std::vector<sql::LockRow> rows;  // in the order of the names

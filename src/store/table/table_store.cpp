@@ -298,22 +298,29 @@ Result<Watching> TableStore::watch_for(Watched what,
 // says that something about a name has changed, so it may be meant for another waiter. If a row
 // cannot be read, it counts as changed.
 HandOff TableStore::look(Time limit) {
-  lease_table::Sight sight{.what = HandOff::changed};
+  HandOff seen = HandOff::changed;
   look_at_.reset();
   (void)read(names_of(watched_), limit, [&](const States& states, const Moment& moment) {
-    std::string now_seen;
-    if (const auto* claim = std::get_if<Claim>(&watched_)) {
-      for (StoredLock* state : states)
-        lease_table::tidy(*state, moment);
-      now_seen = lease_table::signature_of(states, *claim);
-      predecessor_ = lease_table::predecessor_of(states, *claim);
-    }
-    sight = lease_table::look(watched_, states, moment);
-    if (!now_seen.empty() && now_seen == seen_) sight.what = HandOff::timed_out;
-    seen_ = std::move(now_seen);
-    place_ = sight.place;
-    if (sight.again) look_at_ = BootClock::now() + (*sight.again - moment.now);
+    seen = see(states, moment);
   }).has_value();
+  return seen;
+}
+
+// Returns what is new in these states of the watched rows, and sets when to look again.
+HandOff TableStore::see(const States& states, const Moment& moment) {
+  std::string now_seen;
+  if (const auto* claim = std::get_if<Claim>(&watched_)) {
+    for (StoredLock* state : states)
+      lease_table::tidy(*state, moment);
+    now_seen = lease_table::signature_of(states, *claim);
+    predecessor_ = lease_table::predecessor_of(states, *claim);
+  }
+  lease_table::Sight sight = lease_table::look(watched_, states, moment);
+  if (!now_seen.empty() && now_seen == seen_) sight.what = HandOff::timed_out;
+  seen_ = std::move(now_seen);
+  place_ = sight.place;
+  look_at_.reset();
+  if (sight.again) look_at_ = BootClock::now() + (*sight.again - moment.now);
   return sight.what;
 }
 
@@ -330,16 +337,19 @@ void TableStore::look_soon() {
 Result<HandOff> TableStore::await_hand_off(Time until) {
   for (;;) {
     look_soon();
-    auto told = await_change(std::min(until, look_at_.value_or(until)));
+    std::optional<HandOff> seen;
+    auto told = await_and_look(std::min(until, look_at_.value_or(until)),
+                               [&](const States& states, const Moment& moment) {
+                                 seen = see(states, moment);
+                               });
     if (!told) return told.error();
     if (*told && has_turn()) return HandOff::turn;
     const Time now = BootClock::now();
-    const bool due = look_at_ && now >= *look_at_ && now < until;
+    const bool due = *told || (look_at_ && now >= *look_at_ && now < until);
     // A look gets at least k_least_look, even beyond `until`: with less time the answer would come
     // too late, and the connection would be dropped.
-    const HandOff seen =
-        *told || due ? look(std::max(until, now + k_least_look)) : HandOff::timed_out;
-    if (seen != HandOff::timed_out || BootClock::now() >= until) return seen;
+    if (!seen) seen = due ? look(std::max(until, now + k_least_look)) : HandOff::timed_out;
+    if (*seen != HandOff::timed_out || BootClock::now() >= until) return *seen;
   }
 }
 

@@ -105,6 +105,13 @@ class TableStore : public LockStore {
   // watched.
   virtual Result<bool> await_change(Time until) = 0;
 
+  // Sleeps as await_change() does. A store that sleeps in its server may read the watched rows with
+  // the same request; it passes `look` their states as they are after the sleep, and need not be
+  // asked for them again.
+  virtual Result<bool> await_and_look(Time until, const Look& /*look*/) {
+    return await_change(until);
+  }
+
   // Returns whether what has ended the newest await_change() says that it is the turn of the
   // watched claim. Then the claim tries at once and does not look first.
   virtual bool has_turn() const { return false; }
@@ -142,6 +149,7 @@ class TableStore : public LockStore {
   Result<void> change_one(const LockName& name, Time limit, const ChangeOne& what);
   Result<Watching> watch_for(Watched what, const std::vector<std::string>& ids, Time limit);
   HandOff look(Time limit);
+  HandOff see(const States& states, const Moment& moment);
   void look_soon();
 
   Watched watched_;
