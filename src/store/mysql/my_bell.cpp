@@ -13,14 +13,6 @@
 
 namespace dlock {
 
-namespace {
-
-std::string release_lock(const std::string& name) {
-  return "do release_lock('" + name + "')";
-}
-
-}  // namespace
-
 void MyBell::belongs_to(const std::string& id) {
   std::string name = sql::channel_of(id);
   if (name == ours_) return;
@@ -51,7 +43,7 @@ void MyBell::taken(const sql::Answer& answer, const MySession& session) {
 std::optional<sql::Statement> MyBell::release() {
   if (held_by_ == 0) return std::nullopt;
   held_by_ = 0;
-  return sql::Statement{release_lock(ours_)};
+  return sql::Statement{"do release_lock('" + ours_ + "')"};
 }
 
 bool MyBell::can_wait_for(const std::string& predecessor) const {
@@ -59,18 +51,16 @@ bool MyBell::can_wait_for(const std::string& predecessor) const {
 }
 
 sql::Statement MyBell::await(const std::string& predecessor, Duration most) {
+  const std::string bell = sql::channel_of(predecessor);
   const double left = std::chrono::duration<double>(std::max(most, Duration::zero())).count();
   std::array<char, 32> seconds{};
   std::snprintf(seconds.data(), seconds.size(), "%.3f", left);
-  return {"select get_lock('" + sql::channel_of(predecessor) + "', " + seconds.data() + ")"};
-}
-
-sql::Statement MyBell::put_back(const std::string& predecessor) {
-  return {release_lock(sql::channel_of(predecessor))};
+  return {"select get_lock('" + bell + "', " + seconds.data() + "), release_lock('" + bell + "')"};
 }
 
 void MyBell::waited(const sql::Answer& answer, const std::string& predecessor) {
-  if (sql::only_number(answer.rows) == 1) silent_ = predecessor;
+  const bool got_it = answer.rows.size() == 1 && sql::number_at(answer.rows.front(), 0) == 1;
+  if (got_it) silent_ = predecessor;
 }
 
 bool MyBell::is_refusal(unsigned int server_errno) {

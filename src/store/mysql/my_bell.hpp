@@ -42,11 +42,10 @@ class MyBell {
 
   // Returns whether to wait for the bell of this predecessor, instead of polling.
   bool can_wait_for(const std::string& predecessor) const;
-  // Returns the statement that waits, at most for `most`, for the bell of the predecessor; not at
-  // all if `most` is over. MariaDB counts in microseconds, https://mariadb.com/kb/en/get_lock/
+  // Returns the statement that waits, at most for `most`, for the bell of the predecessor, and
+  // gives it back; not at all if `most` is over. MariaDB counts in microseconds,
+  // https://mariadb.com/kb/en/get_lock/
   static sql::Statement await(const std::string& predecessor, Duration most);
-  // Returns the statement that gives the bell back to its owner. It follows await().
-  static sql::Statement put_back(const std::string& predecessor);
   // Reports the answer to await(). If the predecessor has released its bell, and is still the
   // predecessor at the next look, it has none any more: can_wait_for() is false until there is
   // another.

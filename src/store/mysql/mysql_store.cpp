@@ -126,10 +126,10 @@ Result<std::vector<sql::Answer>> MysqlStore::run(const std::vector<sql::Statemen
     knows_line_ = true;
   }
   const bool asks_table = scope == Scope::begins && !knows_locks_;
-  // Who may soon write to the line asks with the request that reads it. The answer matters only to
-  // a write.
-  const bool asks_line = scope == Scope::begins && uses == Uses::locks_and_line && !knows_line_ &&
-                         knows_locks_;
+  // From the second transaction on, the table of lines is examined with the message that reads the
+  // line, because a write to it may follow. A fault is an error only before such a write (above).
+  const bool asks_line =
+      scope == Scope::begins && uses == Uses::locks_and_line && !knows_line_ && knows_locks_;
   std::vector<sql::Statement> all;
   if (scope == Scope::alone && session_.in_transaction()) all.push_back({"rollback"});
   if (scope == Scope::begins || scope == Scope::reads) all.push_back(bounded_by(limit));
@@ -140,10 +140,7 @@ Result<std::vector<sql::Answer>> MysqlStore::run(const std::vector<sql::Statemen
   const auto wait = scope == Scope::reads ? std::exchange(wait_, std::nullopt) : std::nullopt;
   const std::size_t taken = all.size();
   if (takes_bell) all.push_back(std::move(*take_bell));
-  if (wait) {
-    all.push_back(MyBell::await(wait->predecessor, wait->until - BootClock::now()));
-    all.push_back(MyBell::put_back(wait->predecessor));
-  }
+  if (wait) all.push_back(MyBell::await(wait->predecessor, wait->until - BootClock::now()));
   const std::size_t asked = all.size();
   if (asks_table) all.push_back(ask_table(say().locks()));
   if (asks_line) all.push_back(ask_table(say().line()));

@@ -338,10 +338,9 @@ Result<HandOff> TableStore::await_hand_off(Time until) {
   for (;;) {
     look_soon();
     std::optional<HandOff> seen;
-    auto told = await_and_look(std::min(until, look_at_.value_or(until)),
-                               [&](const States& states, const Moment& moment) {
-                                 seen = see(states, moment);
-                               });
+    auto told = await_and_look(
+        std::min(until, look_at_.value_or(until)),
+        [&](const States& states, const Moment& moment) { seen = see(states, moment); });
     if (!told) return told.error();
     if (*told && has_turn()) return HandOff::turn;
     const Time now = BootClock::now();
