@@ -67,6 +67,22 @@ TEST_CASE("line: at the begin of a turn the first two waiters look, at a heartbe
   CHECK(turn_began(before, state.line));
 }
 
+TEST_CASE("line: a first waiter sees each of its turns, also while it waits for another name") {
+  StoredLock a;
+  StoredLock b;
+  taken(b, claim_of("o", "s", 60s), at(0s));
+  const Claim first = for_both(claim_of("p", "t"));
+  in_line({&a, &b}, first, at(1s));
+  const std::string waiting = signature_of({&a, &b}, first, at(1s).now);
+  CHECK(signature_of({&a, &b}, first, at(4s).now) == waiting);
+  in_line({&a}, claim_of("q", "u"), at(4s));
+  CHECK(signature_of({&a, &b}, first, at(4s).now) != waiting);
+  in_line({&a, &b}, first, at(4500ms));
+  CHECK(signature_of({&a, &b}, first, at(4500ms).now) == waiting);
+  CHECK(in_line({&a}, claim_of("q", "u"), at(6s)).place == 2);
+  CHECK(signature_of({&a, &b}, first, at(6s).now) != waiting);
+}
+
 TEST_CASE("line: a claim of several names has one arrival, behind all others of each name") {
   StoredLock a;
   StoredLock b;

@@ -98,7 +98,7 @@ Result<AcquireReply> TableStore::acquire(const Claim& claim, Queueing queueing, 
                  !lease_table::is_live(*state, moment.now);
         });
     reply = lease_table::acquire(states, claim, moment, traits().line ? queueing : Queueing::no);
-    seen_ = lease_table::signature_of(states, claim);
+    seen_ = lease_table::signature_of(states, claim, moment.now);
     predecessor_ = lease_table::predecessor_of(states, claim);
     Step step;
     if (const auto* grant = reply ? std::get_if<Grant>(&*reply) : nullptr) {
@@ -312,7 +312,7 @@ HandOff TableStore::see(const States& states, const Moment& moment) {
   if (const auto* claim = std::get_if<Claim>(&watched_)) {
     for (StoredLock* state : states)
       lease_table::tidy(*state, moment);
-    now_seen = lease_table::signature_of(states, *claim);
+    now_seen = lease_table::signature_of(states, *claim, moment.now);
     predecessor_ = lease_table::predecessor_of(states, *claim);
   }
   lease_table::Sight sight = lease_table::look(watched_, states, moment);

@@ -155,14 +155,18 @@ Queued queue_up(const States& states, const RefusedClaim& refused, const Moment&
   return {.which = which, .place = may ? number_of(states[which]->line, me) : 0};
 }
 
-std::string signature_of(const States& states, const Claim& claim) {
+std::string signature_of(const States& states, const Claim& claim, StoreTime now) {
   const std::string me = waiter_id(claim);
   std::string all;
   for (StoredLock* state : states) {
     all += std::to_string(number_of(state->line, me)) + ' ';
     all += has_room(*state, claim.mode, claim.slots) ? "room " : "- ";
-    if (!state->line.empty())
-      all += state->line.front().id + (has_room_for_first(*state) ? '+' : '-');
+    if (!state->line.empty()) {
+      const Place& first = state->line.front();
+      all += first.id + (has_room_for_first(*state) ? '+' : '-');
+      // After each try it counts as alive for longer, so this is a turn that it must take.
+      if (first.id == me && first.alive_until <= now + k_turn) all += " turn";
+    }
     all += '\n';
   }
   return all;

@@ -69,8 +69,9 @@ struct Queued {
 Queued queue_up(const States& states, const RefusedClaim& refused, const Moment& moment);
 
 // Returns a text made of all facts that matter to a waiting claim in these states. As long as the
-// text stays the same, there is nothing new for the claim.
-std::string signature_of(const States& states, const Claim& claim);
+// text stays the same, there is nothing new for the claim. The text changes when a turn of the claim
+// begins: the claim must try, even if it still waits for another name, or it would be passed over.
+std::string signature_of(const States& states, const Claim& claim, StoreTime now);
 
 // Returns the id of the waiter or hold whose end the claim waits for: the waiter before it in the
 // first line where it is not the first, or else a hold that is in its way. Empty: the claim waits
