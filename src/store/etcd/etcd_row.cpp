@@ -163,23 +163,27 @@ class Writer {
 
   void write_place(const Place& place) {
     const auto at = before_.waiters.find(place.id);
-    if (at == before_.waiters.end()) {
-      const bool follows = is_sure_to_wait(place);
-      const EtcdLease own =
-          grant(lease_table::k_line_life, follows ? step_.line_lease : new_etcd_lease());
-      std::string key = before_.lock + '/' + lease_digits(own);
-      if (follows) compare({key}, Number::created, Relation::equal, 0);
-      (follows ? change_.joins : makes_) = true;
-      put(std::move(key), place_json(place), own);
-      return;
+    if (at == before_.waiters.end()) return make_place(place);
+    switch (contender::entry_step(place, before_.state.line)) {
+      case contender::EntryStep::keep:
+        return;
+      case contender::EntryStep::renew:
+        change_.leases.emplace_back(EtcdKeepAlive{before_.keys[at->second].lease});
+        return touch(at->second);
+      case contender::EntryStep::replace:
+        drop(at->second);
+        return make_place(place);
     }
-    const auto old = std::find_if(before_.state.line.begin(),
-                                  before_.state.line.end(),
-                                  [&](const Place& one) { return one.id == place.id; });
-    // A turn makes alive_until earlier, but a key does not contain alive_until.
-    if (place.alive_until <= old->alive_until) return;
-    change_.leases.emplace_back(EtcdKeepAlive{before_.keys[at->second].lease});
-    touch(at->second);
+  }
+
+  void make_place(const Place& place) {
+    const bool follows = is_sure_to_wait(place);
+    const EtcdLease own =
+        grant(lease_table::k_line_life, follows ? step_.line_lease : new_etcd_lease());
+    std::string key = before_.lock + '/' + lease_digits(own);
+    if (follows) compare({key}, Number::created, Relation::equal, 0);
+    (follows ? change_.joins : makes_) = true;
+    put(std::move(key), place_json(place), own);
   }
 
   void write_note() {

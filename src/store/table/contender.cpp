@@ -12,6 +12,7 @@
 namespace dlock::contender {
 
 using lease_table::Lease;
+using lease_table::Line;
 using lease_table::Place;
 using lease_table::StoredLock;
 using lease_table::StoreTime;
@@ -80,6 +81,15 @@ std::optional<Place> parse_waiter(std::string_view json, std::int64_t arrival, S
   place->arrival_us = arrival;
   place->alive_until = now + k_seen_alive;
   return place;
+}
+
+EntryStep entry_step(const Place& place, const Line& before) {
+  const auto old = std::find_if(
+      before.begin(), before.end(), [&](const Place& one) { return one.id == place.id; });
+  // The entry's number is its place in line, so an old entry would keep the old place.
+  if (place.arrival_us != old->arrival_us) return EntryStep::replace;
+  // A turn makes alive_until earlier, but an entry does not contain alive_until.
+  return place.alive_until > old->alive_until ? EntryStep::renew : EntryStep::keep;
 }
 
 std::optional<std::size_t> waiter_of(const Lease& lease,

@@ -79,6 +79,16 @@ std::optional<lease_table::Place> parse_waiter(std::string_view json,
 // alive for k_line_life, which is a little longer. This difference shows whether there was a try.
 constexpr Duration k_seen_alive = lease_table::k_line_life - Duration(1);
 
+// What a store does with the entry that a waiter has already.
+enum class EntryStep {
+  keep,     // nothing: the waiter did not try
+  renew,    // the waiter has tried, so its lease or session is renewed
+  replace,  // the waiter has lost its place and is the last now: it needs a new entry
+};
+// `place`: the waiter's place after the change. `before`: the line as it was read. The waiter must
+// be in both.
+EntryStep entry_step(const lease_table::Place& place, const lease_table::Line& before);
+
 // Returns the index of the waiter that has become the holder of this lease.
 std::optional<std::size_t> waiter_of(const lease_table::Lease& lease,
                                      const std::map<std::string, std::size_t>& waiters);

@@ -183,19 +183,24 @@ class RowWriter {
 
   void write_place(const Place& place) {
     const auto at = before_.waiters.find(place.id);
-    if (at == before_.waiters.end()) {
-      make(place.waiter->mode, place_json(place), /*holds=*/false);
-      return;
+    if (at == before_.waiters.end()) return make_place(place);
+    switch (contender::entry_step(place, before_.state.line)) {
+      case contender::EntryStep::keep:
+        return;
+      case contender::EntryStep::renew:
+        if (before_.early.contains(at->second))
+          set(at->second, place_json(place));
+        else
+          check(at->second);
+        return renew(at->second, Duration::zero());
+      case contender::EntryStep::replace:
+        drop(at->second);
+        return make_place(place);
     }
-    const auto old = std::find_if(before_.state.line.begin(),
-                                  before_.state.line.end(),
-                                  [&](const Place& one) { return one.id == place.id; });
-    if (place.alive_until <= old->alive_until) return;  // no node says that it is shorter
-    if (before_.early.contains(at->second))
-      set(at->second, place_json(place));
-    else
-      check(at->second);
-    renew(at->second, Duration::zero());
+  }
+
+  void make_place(const Place& place) {
+    make(place.waiter->mode, place_json(place), /*holds=*/false);
   }
 
   void write_note() {
