@@ -111,6 +111,7 @@ std::string place_json(const lease_table::Place& place) {
   MemberText members;
   members.add("waiter", place.id);
   members.add("since_ms", place.waiter->since_ms);
+  if (place.several) members.add_json("several", "true");
   add_waiter(members, *place.waiter);
   return members.take_object();
 }
@@ -122,7 +123,10 @@ std::optional<lease_table::Place> parse_place(std::string_view json) {
   auto waiter = parse_waiter(json);
   if (!id || !waiter || !mode_at(object)) return std::nullopt;
   waiter->since_ms = wall_ms_at(object, "since_ms");
-  return lease_table::Place{.id = *id, .waiter = std::move(*waiter)};
+  const auto several = object.find("several");
+  return lease_table::Place{.id = *id,
+                            .waiter = std::move(*waiter),
+                            .several = several != object.end() && *several == true};
 }
 
 }  // namespace dlock

@@ -67,8 +67,9 @@ std::optional<Waiter> parse_waiter(std::string_view json);
 // waiter for a plain lock has no "mode"; only a waiter for slots has "slots", their number.
 std::string waiter_json(const Waiter& waiter);
 
-// Returns {"waiter":"<owner>#<serial>","since_ms":…, followed by the fields of waiter_json(). The
-// text contains neither the waiter's arrival nor the time until which the waiter counts as alive.
+// Returns {"waiter":"<owner>#<serial>","since_ms":…,"several":true, followed by the fields of
+// waiter_json(). Only a waiter for several names has "several". The text contains neither the
+// waiter's arrival nor the time until which the waiter counts as alive.
 std::string place_json(const lease_table::Place& place);
 std::optional<lease_table::Place> parse_place(std::string_view json);
 

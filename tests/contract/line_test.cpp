@@ -104,6 +104,27 @@ TEST_CASE("line: a first waiter that does not take its turn is passed over, and 
   });
 }
 
+TEST_CASE("line: a first waiter that waits for another name, too, is not passed over if it tries") {
+  each_line([](const Backing& backing) {
+    const LockName name = fresh_name();
+    const LockName other = fresh_name();
+    Client holder(backing);
+    const Hold hold = holder.take(other).hold;
+    InLine first(backing, claim_of({name, other}));
+    InLine second(backing, name);
+    CHECK(second.place == 2);
+    const Time end = BootClock::now() + 3 * k_turn;
+    while (BootClock::now() < end) {
+      REQUIRE(second.refused() == 2);
+      const Time next_try = BootClock::now() + k_turn / 4;
+      while (BootClock::now() < next_try)
+        if (first.client.await_hand_off(next_try) == HandOff::turn) CHECK(first.refused() == 1);
+    }
+    CHECK(holder.release(hold) == ReleaseVerdict::released);
+    enters_eventually(first);
+  });
+}
+
 TEST_CASE("line: a dead waiter delays no other, or by no more than a turn") {
   each_line([](const Backing& backing) {
     const LockName name = fresh_name();

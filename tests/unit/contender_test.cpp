@@ -73,4 +73,25 @@ TEST_CASE("the token of a value without one is its write and the epoch that it w
   CHECK(old->lease.holds.at("s").token == 7);
 }
 
+TEST_CASE("turns: that of a waiter for several names lasts ten seconds from each of its tries") {
+  Turns turns;
+  lease_table::StoredLock state;
+  state.line.push_back({.id = "o#s", .arrival_us = 5, .waiter = Waiter{}, .written = 5});
+  lease_table::Place& first = state.line.front();
+  const auto ends = [&](int second) {
+    const lease_table::StoreTime now{std::chrono::seconds(second)};
+    first.alive_until = now + k_seen_alive;  // as it was read
+    turns.note("a", state, now, [](const std::string&) { return false; });
+    return first.alive_until.time_since_epoch();
+  };
+  CHECK(ends(1) == std::chrono::seconds(2));
+  CHECK(ends(9) == std::chrono::seconds(2));
+  first.id = "p#t";
+  first.several = true;
+  CHECK(ends(9) == std::chrono::seconds(9) + k_seen_alive);
+  CHECK(ends(18) == std::chrono::seconds(9) + k_seen_alive);
+  first.written = 6;
+  CHECK(ends(18) == std::chrono::seconds(18) + k_seen_alive);
+}
+
 }  // namespace dlock::contender

@@ -57,8 +57,14 @@ class KeysOfTwo {
     if (!change.txn.then.empty()) ++revision_;
     for (const EtcdOperation& operation : change.txn.then) {
       if (const auto* gone = std::get_if<EtcdDelete>(&operation)) remove(gone->range.first);
-      if (const auto* put = std::get_if<EtcdPut>(&operation))
+      const auto* put = std::get_if<EtcdPut>(&operation);
+      if (put == nullptr) continue;
+      const auto at = std::find_if(
+          keys_.begin(), keys_.end(), [&](const EtcdKey& one) { return one.key == put->key; });
+      if (at == keys_.end())
         keys_.push_back({put->key, put->value, revision_, revision_, put->lease});
+      else
+        *at = {put->key, put->value, at->created, revision_, put->lease};
     }
   }
 
@@ -84,11 +90,37 @@ TEST_CASE("etcd places: a claim that lost its place in one line comes last in al
   CHECK(keys.line_of("a") == std::vector{waiter_id(second), waiter_id(first)});
   CHECK(keys.line_of("b") == keys.line_of("a"));
   CHECK(change.left == std::vector{old.lease});
-  // Nobody has taken the old key meanwhile, and nobody has joined the lines.
+  // The change fails if the old key has changed.
   CHECK(std::any_of(change.txn.compares.begin(), change.txn.compares.end(), [&](const auto& one) {
     return one.range.first == old.key && one.than == old.modified;
   }));
   CHECK(keys.wait(first, 3s).txn.then.empty());
+}
+
+TEST_CASE("etcd places: a first waiter that waits for another name, too, shows that it tries") {
+  KeysOfTwo keys;
+  keys.hold("b");
+  const Claim both = for_both(claim_of("p", "t"));
+  keys.wait(both, 1s);
+  const auto key_in = [&](const std::string& lock) {
+    const EtcdRow row = keys.row(lock, at(2s).now);
+    return row.keys[row.waiters.at(waiter_id(both))];
+  };
+  const EtcdKey before = key_in("a");
+  const EtcdChange change = keys.wait(both, 2s);
+  REQUIRE(change.txn.then.size() == 1);  // "b" is held, so no turn there can be measured
+  CHECK(change.leases.size() == 2);
+  const EtcdKey after = key_in("a");
+  CHECK(after.key == before.key);
+  CHECK(after.value == before.value);
+  CHECK(after.lease == before.lease);
+  CHECK(after.created == before.created);
+  CHECK(after.modified > before.modified);
+  CHECK(keys.row("a", at(2s).now).state.line.front().written == after.modified);
+  // The other waiters compare this number before they pass it over.
+  CHECK(std::any_of(change.txn.compares.begin(), change.txn.compares.end(), [&](const auto& one) {
+    return one.range.first == before.key && one.than == before.modified;
+  }));
 }
 
 }  // namespace dlock::lease_table

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The places of claims for several names in ZooKeeper: any two claims have one order in every line.
+#include "store/zookeeper/zk_row.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -7,11 +9,12 @@
 #include <cstdio>
 
 #include "lease_words.hpp"
-#include "store/zookeeper/zk_row.hpp"
 
 namespace dlock::lease_table {
 
 namespace {
+
+constexpr std::int64_t k_one_session = 77;
 
 // The nodes of the locks "a" and "b".
 class TwoFolders {
@@ -63,12 +66,19 @@ class TwoFolders {
     (void)std::snprintf(digits.data(), digits.size(), "%010d", next_++);
     nodes_.push_back({.path = path + digits.data(),
                       .data = data,
-                      .stat = {.czxid = zxid_, .mzxid = zxid_, .owner = 77},
+                      .stat = {.czxid = zxid_, .mzxid = zxid_, .owner = k_one_session},
                       .place = *zk_place_of(ZkLayout::curator, path + digits.data())});
   }
   void carry_out(const ZkRequest& part) {
     if (part.op == ZkOp::create) add(part.path, part.data);
     if (part.op == ZkOp::remove) remove(part.path);
+    if (part.op != ZkOp::set_data) return;
+    const auto at = std::find_if(
+        nodes_.begin(), nodes_.end(), [&](const auto& one) { return one.path == part.path; });
+    REQUIRE(at->stat.version == part.version);
+    at->data = part.data;
+    ++at->stat.version;
+    at->stat.mzxid = zxid_;
   }
 
   std::vector<ZkContender> nodes_;
@@ -96,6 +106,29 @@ TEST_CASE("zookeeper places: a claim that lost its place in one line comes last 
   CHECK(change.made.size() == 2);
   CHECK(change.removed == std::vector{old.path});
   CHECK(folders.wait(first, 3s).made.empty());
+}
+
+TEST_CASE("zookeeper places: a first waiter that waits for another name shows that it tries") {
+  TwoFolders folders;
+  folders.hold("b");
+  const Claim both = for_both(claim_of("p", "t"));
+  folders.wait(both, 1s);
+  const auto node_in = [&](const std::string& lock) {
+    const ZkRow row = folders.row(lock, at(2s).now);
+    return row.nodes[row.waiters.at(waiter_id(both))];
+  };
+  const ZkContender before = node_in("a");
+  const ZkContender other = node_in("b");
+  const ZkChange change = folders.wait(both, 2s);
+  CHECK(change.made.empty());
+  CHECK(change.renewed.contains(k_one_session));
+  const ZkContender after = node_in("a");
+  CHECK(after.path == before.path);
+  CHECK(after.data == before.data);
+  CHECK(after.stat.version == before.stat.version + 1);
+  CHECK(folders.row("a", at(2s).now).state.line.front().written == after.stat.mzxid);
+  // "b" is held, so no turn there can be measured.
+  CHECK(node_in("b").stat.version == other.stat.version);
 }
 
 }  // namespace dlock::lease_table

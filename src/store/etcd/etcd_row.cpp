@@ -72,7 +72,8 @@ bool take_holder(EtcdRow& row, std::size_t index, StoreTime now) {
 }
 
 bool take_waiter(EtcdRow& row, std::size_t index, StoreTime now) {
-  auto place = contender::parse_waiter(row.keys[index].value, row.keys[index].created, now);
+  const EtcdKey& key = row.keys[index];
+  auto place = contender::parse_waiter(key.value, {key.created, key.modified}, now);
   if (!place) return false;
   row.waiters.emplace(place->id, index);
   row.state.line.push_back(std::move(*place));
@@ -164,11 +165,15 @@ class Writer {
   void write_place(const Place& place) {
     const auto at = before_.waiters.find(place.id);
     if (at == before_.waiters.end()) return make_place(place);
-    switch (contender::entry_step(place, before_.state.line)) {
+    const EtcdKey& key = before_.keys[at->second];
+    switch (contender::entry_step(place, before_.state)) {
       case contender::EntryStep::keep:
         return;
+      case contender::EntryStep::rewrite:
+        put(key.key, key.value, key.lease);
+        [[fallthrough]];
       case contender::EntryStep::renew:
-        change_.leases.emplace_back(EtcdKeepAlive{before_.keys[at->second].lease});
+        change_.leases.emplace_back(EtcdKeepAlive{key.lease});
         return touch(at->second);
       case contender::EntryStep::replace:
         drop(at->second);

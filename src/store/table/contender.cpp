@@ -75,21 +75,25 @@ std::optional<Holder> parse_lease(std::string_view json, FencingToken written, S
   return Holder{owner, std::move(lease), file->state.slots};
 }
 
-std::optional<Place> parse_waiter(std::string_view json, std::int64_t arrival, StoreTime now) {
+std::optional<Place> parse_waiter(std::string_view json, const Writes& writes, StoreTime now) {
   auto place = parse_place(json);
   if (!place) return std::nullopt;
-  place->arrival_us = arrival;
+  place->arrival_us = writes.created;
+  place->written = writes.modified;
   place->alive_until = now + k_seen_alive;
   return place;
 }
 
-EntryStep entry_step(const Place& place, const Line& before) {
-  const auto old = std::find_if(
-      before.begin(), before.end(), [&](const Place& one) { return one.id == place.id; });
+EntryStep entry_step(const Place& place, const StoredLock& before) {
+  const Line& line = before.line;
+  const Place& old = line[lease_table::number_of(line, place.id) - 1];
   // The entry's number is its place in line, so an old entry would keep the old place.
-  if (place.arrival_us != old->arrival_us) return EntryStep::replace;
+  if (place.arrival_us != old.arrival_us) return EntryStep::replace;
   // A turn makes alive_until earlier, but an entry does not contain alive_until.
-  return place.alive_until > old->alive_until ? EntryStep::renew : EntryStep::keep;
+  if (place.alive_until <= old.alive_until) return EntryStep::keep;
+  const bool has_turn =
+      lease_table::is_first(line, place.id) && lease_table::has_room_for_first(before);
+  return place.several && has_turn ? EntryStep::rewrite : EntryStep::renew;
 }
 
 std::optional<std::size_t> waiter_of(const Lease& lease,
@@ -141,8 +145,9 @@ void Turns::note(const std::string& lock,
   }
   Place& first = state.line.front();
   Turn& turn = turns_[lock];
-  if (turn.id != first.id) turn = {first.id, now};
-  first.alive_until = (is_ours(first.id) ? now : turn.since) + lease_table::k_turn;
+  if (turn.id != first.id || turn.written != first.written) turn = {first.id, first.written, now};
+  const Duration lasts = first.several ? k_seen_alive : lease_table::k_turn;
+  first.alive_until = (is_ours(first.id) ? now : turn.since) + lasts;
 }
 
 }  // namespace dlock::contender

@@ -70,10 +70,15 @@ std::optional<Holder> parse_lease(std::string_view json,
                                   FencingToken written,
                                   lease_table::StoreTime now);
 
+// The numbers of the first and of the newest write of an entry.
+struct Writes {
+  std::int64_t created = 0;
+  std::int64_t modified = 0;
+};
 // Reads the entry of a waiter, which is a text of place_json(); nullopt: it is not the entry of a
-// waiter. `arrival` is a number that grows along the line.
+// waiter.
 std::optional<lease_table::Place> parse_waiter(std::string_view json,
-                                               std::int64_t arrival,
+                                               const Writes& writes,
                                                lease_table::StoreTime now);
 // How long a waiter counts as alive if only its entry was read. After a try of its own it counts as
 // alive for k_line_life, which is a little longer. This difference shows whether there was a try.
@@ -83,11 +88,12 @@ constexpr Duration k_seen_alive = lease_table::k_line_life - Duration(1);
 enum class EntryStep {
   keep,     // nothing: the waiter did not try
   renew,    // the waiter has tried, so its lease or session is renewed
+  rewrite,  // the same, and the entry is written anew: other waiters must see the try (Turns)
   replace,  // the waiter has lost its place and is the last now: it needs a new entry
 };
-// `place`: the waiter's place after the change. `before`: the line as it was read. The waiter must
-// be in both.
-EntryStep entry_step(const lease_table::Place& place, const lease_table::Line& before);
+// `place`: the waiter's place after the change. `before`: the lock as it was read. The waiter must
+// be in the line of both.
+EntryStep entry_step(const lease_table::Place& place, const lease_table::StoredLock& before);
 
 // Returns the index of the waiter that has become the holder of this lease.
 std::optional<std::size_t> waiter_of(const lease_table::Lease& lease,
@@ -121,6 +127,10 @@ void take_note(std::string_view json, lease_table::StoredLock& state);
 // measures another waiter's turn by its own clock, from the time at which it saw that the turn had
 // begun; the turn is over after a second. A waiter's own turn lasts until another waiter has ended
 // it.
+//
+// A waiter for several names may have to let its turn for one of them pass, because another name is
+// still held. It is not notified each time that another waiter finds it in the way. Its turn lasts
+// ten seconds, and begins anew with each of its tries, which writes its entry (EntryStep::rewrite).
 class Turns {
  public:
   // Sets the time until which the first waiter in the line counts as alive. `state` was read just
@@ -133,6 +143,7 @@ class Turns {
  private:
   struct Turn {
     std::string id;
+    std::int64_t written = 0;
     lease_table::StoreTime since;
   };
   std::map<std::string, Turn> turns_;  // the key is the lock

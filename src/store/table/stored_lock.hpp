@@ -107,6 +107,10 @@ struct Place {
   std::int64_t arrival_us = 0;
   StoreTime alive_until;  // the waiter counts as dead if its next try has not come by then
   LineWaiter waiter;
+  // For stores that keep an entry for each waiter (contender.hpp): the waiter needs several names,
+  // and the number of the newest write of its entry.
+  bool several = false;
+  std::int64_t written = 0;
 
   bool operator==(const Place&) const = default;
 };

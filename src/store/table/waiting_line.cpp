@@ -147,7 +147,10 @@ Queued queue_up(const States& states, const RefusedClaim& refused, const Moment&
     if (!waits(plans[i])) continue;
     Line& line = states[i]->line;
     if (place_of(line, me) == line.end())
-      line.push_back({.id = me, .arrival_us = arrival, .waiter = waiter_of(claim, arrival)});
+      line.push_back({.id = me,
+                      .arrival_us = arrival,
+                      .waiter = waiter_of(claim, arrival),
+                      .several = !claim.one_from && states.size() > 1});
     place_of(line, me)->alive_until = moment.now + k_line_life;
   }
   if (claim.one_from) return best_of(states, refused, may);

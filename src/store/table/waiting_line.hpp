@@ -6,7 +6,8 @@
 //
 // Pure. It promises that no living waiter is overtaken, except by a nested run. A waiter that is
 // silent keeps others waiting no longer than k_line_life, and a waiter that does not take its turn
-// no longer than k_turn. The death of a waiter is not noticed at once: the waiter counts as alive
+// no longer than k_turn (if it needs several names, in the stores of contender.hpp no longer than
+// k_line_life). The death of a waiter is not noticed at once: the waiter counts as alive
 // until its next try is due.
 #pragma once
 
@@ -69,8 +70,9 @@ struct Queued {
 Queued queue_up(const States& states, const RefusedClaim& refused, const Moment& moment);
 
 // Returns a text made of all facts that matter to a waiting claim in these states. As long as the
-// text stays the same, there is nothing new for the claim. The text changes when a turn of the claim
-// begins: the claim must try, even if it still waits for another name, or it would be passed over.
+// text stays the same, there is nothing new for the claim. The text changes when a turn of the
+// claim begins: the claim must try, even if it still waits for another name, or it would be passed
+// over.
 std::string signature_of(const States& states, const Claim& claim, StoreTime now);
 
 // Returns the id of the waiter or hold whose end the claim waits for: the waiter before it in the

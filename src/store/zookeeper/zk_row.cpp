@@ -67,7 +67,8 @@ class RowReader {
         contender::parse_lease(node.data, static_cast<FencingToken>(node.stat.mzxid), now_);
     if (holder) {
       take_holder(index, std::move(*holder));
-    } else if (auto place = contender::parse_waiter(node.data, node.stat.czxid, now_)) {
+    } else if (auto place =
+                   contender::parse_waiter(node.data, {node.stat.czxid, node.stat.mzxid}, now_)) {
       wait(index, std::move(*place));
     } else if (node.unread) {
       wait(index, {.id = node.path, .alive_until = now_ + contender::k_seen_alive});
@@ -184,11 +185,12 @@ class RowWriter {
   void write_place(const Place& place) {
     const auto at = before_.waiters.find(place.id);
     if (at == before_.waiters.end()) return make_place(place);
-    switch (contender::entry_step(place, before_.state.line)) {
+    switch (const auto step = contender::entry_step(place, before_.state)) {
       case contender::EntryStep::keep:
         return;
+      case contender::EntryStep::rewrite:
       case contender::EntryStep::renew:
-        if (before_.early.contains(at->second))
+        if (step == contender::EntryStep::rewrite || before_.early.contains(at->second))
           set(at->second, place_json(place));
         else
           check(at->second);
