@@ -57,7 +57,7 @@ class Amount:
         self.played = 100 if quick else 500
         self.fleet = 500 if quick else 5000
         self.at_rest = 3 if quick else 12
-        self.processes = 20 if quick else 2000
+        self.processes = 20 if quick else 5000
         self.store_crowds = 0 if quick else 3
         self.line = 10 if quick else 100  # hand-offs in a line of a store
         self.store_seconds = 6 if quick else 30

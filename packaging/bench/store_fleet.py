@@ -7,6 +7,7 @@ The processes share the processors with the server. A fleet that is too large fo
 how processes starve, not what the server carries: so it is as large as two cores carry."""
 
 import os
+import resource
 import subprocess
 import time
 
@@ -17,10 +18,11 @@ from setting import end_all, quiet, tell
 
 PER_LINE = 10  # waiters for one lock
 LEASE = 30  # seconds, the default
-MOST = {"Redis, AOF everysec": 2000}  # of other stores: OTHERS
+MOST = {"Redis, AOF everysec": 5000}  # of other stores: OTHERS
 OTHERS = 300
-TASKS = 12  # processes and threads of a holder, its guard and command, and a waiter, at most
-LIMIT = 180  # seconds
+TASKS = 6  # processes and threads of a holder, its guard and command, and a waiter, at most
+CONNECTIONS = 4  # to the server, of a holder and a waiter, at most
+LIMIT = 400  # seconds
 SETTLE = 15  # seconds until all are at rest: a waiter looks often at first
 AFTER = 5  # seconds after all are back: so long it is seen who gives up
 
@@ -110,7 +112,8 @@ def of_one(one, count, seconds):
 def fleet(stores, amount):
     """name -> what the fleet costs, and what becomes of it."""
     with open("/proc/sys/kernel/pid_max", encoding="ascii") as f:
-        most = min(amount.processes, int(f.read()) // TASKS)
+        most = min(amount.processes, int(f.read()) // TASKS,
+                   (resource.getrlimit(resource.RLIMIT_NOFILE)[1] - 400) // CONNECTIONS)
     return {one.name: {"survives": one.survives,
                        **of_one(one, min(most, MOST.get(one.store, OTHERS)), amount.at_rest)}
             for one in stores.rows if one.store and one.server.count == 1

@@ -36,7 +36,7 @@ class Redis(Alone):
 
     def words(self, number):
         return ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
-                "--appendonly", "yes", "--appendfsync", self.fsync]
+                "--appendonly", "yes", "--appendfsync", self.fsync, "--maxclients", "24000"]
 
     def answers(self, number):
         try:
