@@ -66,7 +66,9 @@ class OneLock {
   std::atomic<int> term = 5;
   std::atomic<bool> changes_at_write = false;  // the next transaction that writes sees an election
   std::atomic<bool> is_full = false;           // no leases are granted, and nothing is written
+  std::atomic<bool> hangs_up = false;          // when it is asked for a lease
   std::atomic<int> grants = 0;
+  std::atomic<int> keep_alives = 0;
 
   ~OneLock() {
     ::shutdown(peer_.fd(), SHUT_RDWR);  // ends accept()
@@ -89,6 +91,7 @@ class OneLock {
       ++grants;
       return is_full ? full : header() + id;
     }
+    keep_alives += request.starts_with("POST /v3/lease/keepalive") ? 1 : 0;
     if (request.starts_with("POST /v3/lease/keepalive"))
       return R"({"result":)" + header() + id + "}";
     if (!request.starts_with("POST /v3/kv/txn")) return header() + "}";
@@ -136,6 +139,7 @@ class OneLock {
         come.append(buffer.data(), static_cast<std::size_t>(n));
         continue;
       }
+      if (hangs_up && come.starts_with("POST /v3/lease/grant")) return;
       const std::string body = answer_to(come.substr(0, head + 4 + size));
       come.erase(0, head + 4 + size);
       write_all(
@@ -147,8 +151,11 @@ class OneLock {
   FakePeer peer_;
   std::string key_;  // the fields of the newest put
   std::thread server_{[this] {
-    for (UniqueFd client = peer_.accept(); client; client = peer_.accept())
-      serve(client);
+    for (bool more = true; more;) {
+      const UniqueFd client = peer_.accept();
+      more = bool(client);
+      if (more) serve(client);
+    }
   }};
 };
 
@@ -156,7 +163,10 @@ TEST_CASE("etcd: after an election a renewal moves the hold to a new lease, once
   OneLock server;
   auto store = open_store({.url = server.url()});
   REQUIRE(store.has_value());
-  const Claim claim{.names = {*LockName::parse("n")}, .owner = make_owner_id(1), .ttl = 30s};
+  const Claim claim{.names = {*LockName::parse("n")},
+                    .owner = make_owner_id(1),
+                    .serial = make_hold_serial(),
+                    .ttl = 30s};
   const auto reply = (*store)->acquire(claim, Queueing::no, ample());
   REQUIRE(reply.has_value());
   REQUIRE(std::holds_alternative<Grant>(*reply));
@@ -187,6 +197,29 @@ TEST_CASE("etcd: after an election a renewal moves the hold to a new lease, once
     CHECK(leases_of_renewal() == 1);
     server.is_full = false;
     CHECK(leases_of_renewal() == 1);
+  }
+  SUBCASE("a move of which nothing is known is not taken for a refused one") {
+    ++server.term;
+    server.hangs_up = true;
+    const int before = server.keep_alives;
+    CHECK_FALSE((*store)->renew(holds, ample()).has_value());
+    CHECK(server.keep_alives == before);
+  }
+  SUBCASE("a claim of another process that joins the hold moves it") {
+    store->reset();
+    auto other = open_store({.url = server.url()});
+    REQUIRE(other.has_value());
+    Claim nested = claim;
+    nested.owner = make_owner_id(2);
+    nested.serial = make_hold_serial();
+    const Hold& hold = holds.front();
+    nested.ancestors = {{(*other)->where(), hold.name.text(), hold.owner, hold.serial}};
+    const int before = server.grants;
+    const auto joined = (*other)->acquire(nested, Queueing::no, ample());
+    REQUIRE(joined.has_value());
+    REQUIRE(std::holds_alternative<Grant>(*joined));
+    CHECK(std::get<Grant>(*joined).holds.front().nested);
+    CHECK(server.grants == before + 1);
   }
   store->reset();
 }

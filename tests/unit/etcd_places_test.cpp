@@ -106,6 +106,8 @@ TEST_CASE("etcd places: a first waiter that waits for another name, too, shows t
     const EtcdRow row = keys.row(lock, at(2s).now);
     return row.keys[row.waiters.at(waiter_id(both))];
   };
+  CHECK(keys.wait(both, 2s).txn.then.empty());  // there is no other that could pass it over
+  keys.wait(for_both(claim_of("q", "u")), 2s);
   const EtcdKey before = key_in("a");
   const EtcdChange change = keys.wait(both, 2s);
   REQUIRE(change.txn.then.size() == 1);  // "b" is held, so no turn there can be measured

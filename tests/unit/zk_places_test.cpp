@@ -117,6 +117,7 @@ TEST_CASE("zookeeper places: a first waiter that waits for another name shows th
     const ZkRow row = folders.row(lock, at(2s).now);
     return row.nodes[row.waiters.at(waiter_id(both))];
   };
+  folders.wait(for_both(claim_of("q", "u")), 1s);
   const ZkContender before = node_in("a");
   const ZkContender other = node_in("b");
   const ZkChange change = folders.wait(both, 2s);

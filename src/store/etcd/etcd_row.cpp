@@ -149,6 +149,7 @@ class Writer {
     const bool moves = step_.moves && is_renewed(owner);
     const bool other_life =
         moves || ttl > asked || (is_kept(lease) && !is_kept(old)) || key.lease == 0;
+    change_.moves = change_.moves || moves;
     EtcdLease own = key.lease;
     if (other_life)
       own = grant(ttl);

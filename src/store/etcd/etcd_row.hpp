@@ -63,6 +63,7 @@ struct EtcdChange {
   EtcdTxn txn;
   std::vector<EtcdLease> left;  // leases that have no key after the transaction
   bool grants = false;          // the change grants a lock, with EtcdStep::epoch
+  bool moves = false;           // the change moves a hold (EtcdStep::moves)
   // The change makes the key of a waiter, whatever other keys have come since the read.
   bool joins = false;
 };

@@ -183,7 +183,7 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
   is_queued_ = is_queued_ || (occasion.queueing != Queueing::no && names == watched_);
   std::optional<EtcdRows> known = known_rows(names, occasion);
   bool relies = known.has_value();
-  bool may_move = occasion.holds != nullptr;
+  bool may_move = true;
   for (int changes = 0;;) {
     auto rows = known ? Result<EtcdRows>(*std::exchange(known, std::nullopt))
                       : load(names, /*with_epoch=*/occasion.claim != nullptr, limit);
@@ -192,7 +192,7 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
     const contender::Epoch read = rows->epoch.value_or(contender::Epoch());
     const std::int64_t epoch = epoch_of_grant(*rows, contender::largest_token(after));
     const Step step = change(lease_table::pointers_to(after), rows->moment);
-    const bool moves = may_move && !step.renews.empty() && rows->term != lease_term_;
+    const bool renews = may_move && !step.renews.empty();
     EtcdChange all;
     for (std::size_t i = 0; i < names.size(); ++i)
       add_change(rows->rows[i],
@@ -202,7 +202,7 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
                   .writes = step.writes_lock(i),
                   .proves = step.writes && step.only,
                   .renewed = step.renews,
-                  .moves = moves,
+                  .moves = renews && rows->term != lease_term_,
                   .proves_note = relies && occasion.frees,
                   .epoch = epoch,
                   .ignores_later = ignores_later(occasion.claim),
@@ -213,8 +213,7 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
     if (relied && !(occasion.frees ? only_frees : all.grants || all.joins)) continue;
     if (all.grants) add_etcd_epoch(read, epoch, all);
     if (all.leases.empty() && all.txn.then.empty()) return {};
-    // A member answers a transaction without operations by itself, without a majority of the
-    // members.
+    // A member answers a transaction without operations by itself, without a majority.
     if (all.txn.then.empty())
       all.txn.then.emplace_back(EtcdGet{.range = {note_of_lock(rows->rows.front().lock)}});
     // Only waiters conflict often enough.
@@ -222,24 +221,25 @@ Result<void> EtcdStore::transact(const std::vector<LockName>& names,
     auto written =
         write(all,
               reads ? std::optional(reading_of(names, /*with_epoch=*/true)) : std::nullopt,
-              /*hurries=*/all.grants || (relied && occasion.frees),
+              /*hurries=*/all.grants || all.moves || (relied && occasion.frees),
               limit);
-    const bool raises = all.grants && epoch != read.value && read.value > 0;
-    if (!written && written.error().code == Errc::denied && raises) {
-      may_raise_ = false;  // this user may not write the epoch: the old one is used
+    if (!written) {
+      const bool raises = all.grants && epoch != read.value && read.value > 0;
+      if (raises && written.error().code == Errc::denied)
+        may_raise_ = false;  // this user may not write the epoch: the old one is used
+      else if (all.moves && client_.failure().repeat)
+        may_move = false;  // a full etcd still takes a keep-alive, but no new lease
+      else
+        return contender::outpaced(where(), changes, written.error());
       continue;
     }
-    if (!written && moves) {
-      may_move = false;  // a full etcd still takes a keep-alive, but no new lease
-      continue;
-    }
-    if (!written) return contender::outpaced(where(), changes, written.error());
     known = std::move(written->rows);
     if (written->done) {
       token_ = static_cast<FencingToken>(epoch + written_);
       if (all.grants) remembered_ = etcd_granted(*rows, all, written_);
-      if (all.grants || moves) lease_term_ = rows->term;
-      if (may_move && !step.renews.empty() && written->term != lease_term_) continue;
+      if (may_move && (all.grants || all.moves)) lease_term_ = rows->term;
+      // There was an election meanwhile. A claim leaves the move to its first renewal.
+      if (renews && occasion.holds != nullptr && written->term != lease_term_) continue;
       if (!all.joins || occasion.claim == nullptr) return {};
       line_lease_ = new_etcd_lease();
       // Now it is known what has come before the claim's key.

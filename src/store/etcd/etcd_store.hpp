@@ -93,7 +93,8 @@ class EtcdStore final : public TableStore {
   contender::Turns turns_;
   // The locks of the newest grant, as it has left them.
   std::optional<EtcdRows> remembered_;
-  // The term of the leader (EtcdAnswer::term) before our leases were made; 0: we made none.
+  // The term of the leader (EtcdAnswer::term) before our leases were made; 0: other processes have
+  // made some.
   std::int64_t lease_term_ = 0;
   std::vector<LockName> watched_;
   std::vector<std::string> ids_;  // ids of the watched claim or holds

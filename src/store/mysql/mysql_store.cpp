@@ -42,8 +42,9 @@ std::string select_time(const std::string& column) {
 // still.
 constexpr Duration k_look = 300ms;
 constexpr Duration k_look_behind = 600ms;
-// The answer of a server that has waited for a bell as long as it should may come this late.
-constexpr Duration k_late_answer = 1s;
+// The answer of a server that has waited for a bell as long as it should, and then looked, may come
+// this late.
+constexpr Duration k_late_answer = 2s;
 
 constexpr sql::Dialect k_dialect{
     .tables = &MysqlStore::tables,

@@ -91,9 +91,9 @@ EntryStep entry_step(const Place& place, const StoredLock& before) {
   if (place.arrival_us != old.arrival_us) return EntryStep::replace;
   // A turn makes alive_until earlier, but an entry does not contain alive_until.
   if (place.alive_until <= old.alive_until) return EntryStep::keep;
-  const bool has_turn =
-      lease_table::is_first(line, place.id) && lease_table::has_room_for_first(before);
-  return place.several && has_turn ? EntryStep::rewrite : EntryStep::renew;
+  const bool is_seen = line.size() > 1 && lease_table::is_first(line, place.id) &&
+                       lease_table::has_room_for_first(before);
+  return place.several && is_seen ? EntryStep::rewrite : EntryStep::renew;
 }
 
 std::optional<std::size_t> waiter_of(const Lease& lease,
