@@ -91,9 +91,10 @@ class OneLock {
       ++grants;
       return is_full ? full : header() + id;
     }
-    keep_alives += request.starts_with("POST /v3/lease/keepalive") ? 1 : 0;
-    if (request.starts_with("POST /v3/lease/keepalive"))
+    if (request.starts_with("POST /v3/lease/keepalive")) {
+      ++keep_alives;
       return R"({"result":)" + header() + id + "}";
+    }
     if (!request.starts_with("POST /v3/kv/txn")) return header() + "}";
     const auto put = request.find("request_put");
     if (put == std::string::npos) return answer_to_read(request);

@@ -24,10 +24,7 @@ class KeysOfTwo {
     std::vector<EtcdRow> rows;
     for (const LockName& name : claim.names)
       rows.push_back(row(name.text(), moment.now));
-    std::vector<StoredLock> after = contender::states_of(rows);
-    const auto reply = acquire(pointers_to(after), claim, moment, Queueing::listening);
-    REQUIRE(reply.has_value());
-    REQUIRE(std::holds_alternative<Refusal>(*reply));
+    const std::vector<StoredLock> after = after_refusal(rows, claim, moment);
     EtcdChange change;
     const std::vector<OwnerId> none;
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -39,10 +36,7 @@ class KeysOfTwo {
   EtcdRow row(const std::string& lock, StoreTime now) const { return row_of(lock, keys_, {}, now); }
   // Returns the ids of the waiters for the lock, in the order of their places.
   std::vector<std::string> line_of(const std::string& lock) const {
-    std::vector<std::string> ids;
-    for (const Place& place : row(lock, at(1s).now).state.line)
-      ids.push_back(place.id);
-    return ids;
+    return ids_of(row(lock, at(1s).now).state.line);
   }
   // Adds the key of another program, which holds the lock.
   void hold(const std::string& lock) {

@@ -2,6 +2,7 @@
 // Helpers for the tests of the lease table: claims, moments, and calls for a single name.
 #pragma once
 
+#include "store/table/contender.hpp"
 #include "store/table/lease_holding.hpp"
 #include "store/table/lease_table.hpp"
 
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace dlock::lease_table {
 
@@ -110,5 +112,25 @@ inline RevokeOrder order_by(const std::string& who, bool now = false) {
 
 inline constexpr std::array<Mode, 4> k_all_modes{
     Mode::plain, Mode::exclusive, Mode::shared, Mode::slots};
+
+// Returns what these rows are after one try of a claim that waits in line. The try must be refused.
+template <class Row>
+std::vector<StoredLock> after_refusal(const std::vector<Row>& rows,
+                                      const Claim& claim,
+                                      const Moment& moment) {
+  std::vector<StoredLock> after = contender::states_of(rows);
+  const auto reply = acquire(pointers_to(after), claim, moment, Queueing::listening);
+  REQUIRE(reply.has_value());
+  REQUIRE(std::holds_alternative<Refusal>(*reply));
+  return after;
+}
+
+// Returns the ids of the waiters, in the order of their places.
+inline std::vector<std::string> ids_of(const Line& line) {
+  std::vector<std::string> ids;
+  for (const Place& place : line)
+    ids.push_back(place.id);
+  return ids;
+}
 
 }  // namespace dlock::lease_table

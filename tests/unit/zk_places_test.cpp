@@ -26,10 +26,7 @@ class TwoFolders {
     std::vector<ZkRow> rows;
     for (const LockName& name : claim.names)
       rows.push_back(row(name.text(), moment.now));
-    std::vector<StoredLock> after = contender::states_of(rows);
-    const auto reply = acquire(pointers_to(after), claim, moment, Queueing::listening);
-    REQUIRE(reply.has_value());
-    REQUIRE(std::holds_alternative<Refusal>(*reply));
+    const std::vector<StoredLock> after = after_refusal(rows, claim, moment);
     ZkChange change;
     const std::vector<OwnerId> none;
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -49,10 +46,7 @@ class TwoFolders {
   }
   // Returns the ids of the waiters for the lock, in the order of their places.
   std::vector<std::string> line_of(const std::string& lock) const {
-    std::vector<std::string> ids;
-    for (const Place& place : row(lock, at(1s).now).state.line)
-      ids.push_back(place.id);
-    return ids;
+    return ids_of(row(lock, at(1s).now).state.line);
   }
   // Adds the node of another program, which holds the lock.
   void hold(const std::string& lock) { add('/' + lock + "/lock-", "10.0.0.1"); }

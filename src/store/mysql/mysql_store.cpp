@@ -137,7 +137,7 @@ Result<std::vector<sql::Answer>> MysqlStore::run(const std::vector<sql::Statemen
   // Outside of the transaction, so that a server which refuses it has done nothing.
   auto take_bell = scope == Scope::begins ? bell_.take(session_) : std::nullopt;
   const bool takes_bell = take_bell.has_value();
-  // Before the transaction, so that the look sees what is there when the wait is over.
+  // The wait comes before the transaction, so the look reads the rows as they are after the wait.
   const auto wait = scope == Scope::reads ? std::exchange(wait_, std::nullopt) : std::nullopt;
   const std::size_t taken = all.size();
   if (takes_bell) all.push_back(std::move(*take_bell));
